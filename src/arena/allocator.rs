@@ -1,0 +1,171 @@
+//! `&FrameArena` as the allocator of vectors, boxes and maps.
+#![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
+
+use core::alloc::Layout;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use allocator_api2::alloc::{AllocError, Allocator};
+
+use super::{FrameArena, bump, poison};
+use crate::error::ArenaError;
+
+/// Grows, shrinks and frees in place where the block is the newest of its chunk.
+///
+/// Any other block stays where it is until the frame is recycled, so give a vector that grows
+/// beside others its capacity beforehand.
+// SAFETY:
+// - a block stays valid while the arena is borrowed: moving on to another chunk keeps the old
+//   ones, and recycling takes `&mut FrameArena`;
+// - copies of the reference are the same arena.
+unsafe impl Allocator for &FrameArena {
+    #[inline]
+    fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        let memory = match self.take(layout.size(), layout.align()) {
+            Some(memory) => memory,
+            None => self.allocate_elsewhere(layout)?,
+        };
+        Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
+    }
+
+    #[inline]
+    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
+        if let Some(block) = self.newest(block, layout.size()) {
+            self.resize_newest(block, layout.size(), 0);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn grow(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        if new.align() > old.align() {
+            // SAFETY: the caller owns `block`, and `new` is not smaller than `old`.
+            return unsafe { self.move_block(block, old.size(), new) };
+        }
+        // SAFETY: as above, and `block` is aligned for `old`, so for `new`.
+        unsafe { self.grow_block(block, old.size(), new) }
+    }
+
+    #[inline]
+    unsafe fn shrink(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        if !is_aligned(block, new.align()) {
+            // SAFETY: the caller owns `block`, and `new` is not larger than `old`.
+            return unsafe { self.move_block(block, new.size(), new) };
+        }
+        if let Some(block) = self.newest(block, old.size()) {
+            return Ok(self.resize_newest(block, old.size(), new.size()));
+        }
+        Ok(NonNull::slice_from_raw_parts(block, new.size()))
+    }
+}
+
+impl FrameArena {
+    /// Grows a block in place, or moves it.
+    ///
+    /// It stays out of line so that a loop of pushes keeps its vector in registers.
+    ///
+    /// # Safety
+    /// `block` has `old_bytes`, is aligned for `new` and not larger.
+    #[cold]
+    #[inline(never)]
+    unsafe fn grow_block(
+        &self,
+        block: NonNull<u8>,
+        old_bytes: usize,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // A block of no bytes may happen to lie at the cursor; it grows there like any other.
+        if let Some(block) = self.newest(block, old_bytes)
+            && bump::round_up(new.size()) <= self.end.get() - block.addr().get()
+        {
+            return Ok(self.resize_newest(block, old_bytes, new.size()));
+        }
+        // SAFETY: the caller owns `block`, and `new` is not smaller.
+        unsafe { self.move_block(block, old_bytes, new) }
+    }
+
+    /// The slow path of `allocate`, with an error that fits into a register.
+    #[cold]
+    #[inline(never)]
+    fn allocate_elsewhere(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
+        self.take_elsewhere(layout).map_err(report)
+    }
+
+    /// Returns the block if it ends at the cursor, in the active chunk.
+    ///
+    /// Two chunks may lie side by side, so that a block at the end of one ends where the other
+    /// begins: hence the look at the start. The pointer returned is made from the cursor, which
+    /// may access the whole chunk; the caller's may access the block alone.
+    #[inline]
+    fn newest(&self, block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
+        let newest = self
+            .cursor
+            .load(Relaxed)
+            .wrapping_sub(bump::round_up(bytes));
+        let is_newest =
+            newest.addr() == block.addr().get() && newest.addr() >= self.start.load(Relaxed).addr();
+        // SAFETY: it has the address of `block`, which is not null.
+        is_newest.then(|| unsafe { NonNull::new_unchecked(newest) })
+    }
+
+    /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned.
+    #[inline]
+    fn resize_newest(
+        &self,
+        block: NonNull<u8>,
+        old_bytes: usize,
+        new_bytes: usize,
+    ) -> NonNull<[u8]> {
+        let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
+        let cursor = block.as_ptr().wrapping_add(new_step);
+        self.cursor.store(cursor, Relaxed);
+        poison::mark_dead(cursor, old_step.saturating_sub(new_step));
+        poison::mark_live(block.as_ptr(), new_bytes);
+        NonNull::slice_from_raw_parts(block, new_bytes)
+    }
+
+    /// Copies the first `bytes` of `block` to a new place.
+    ///
+    /// # Safety
+    /// `block` has `bytes` readable bytes, and `new` is at least as large.
+    #[cold]
+    unsafe fn move_block(
+        &self,
+        block: NonNull<u8>,
+        bytes: usize,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        let moved = self.allocate(new)?;
+        // SAFETY:
+        // - the caller promises `bytes` readable bytes;
+        // - the new block is at least as large and was just allocated, so they do not overlap.
+        unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.cast().as_ptr(), bytes) };
+        Ok(moved)
+    }
+}
+
+/// Unlike `is_multiple_of`, it knows that an alignment is a power of two and needs no division.
+#[inline(always)]
+fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
+    block.addr().get() & (align - 1) == 0
+}
+
+/// Says once why a container is about to fail: `AllocError` has no room for the reason.
+#[cold]
+fn report(error: ArenaError) -> AllocError {
+    // Not a `Once`: a listener may panic, or fail to allocate and come here again.
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if !REPORTED.swap(true, Relaxed) {
+        tracing::error!("{error}");
+    }
+    AllocError
+}

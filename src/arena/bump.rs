@@ -1,0 +1,120 @@
+//! The arithmetic of bumping, on addresses alone.
+#![forbid(unsafe_code)]
+
+/// Every cursor is a multiple of this, so that most types need no padding.
+pub(super) const CURSOR_ALIGN: usize = 8;
+
+/// The highest address at which a chunk may end.
+///
+/// It is checked once per chunk, so that a bump can add a size to a cursor
+/// without checking for wrap-around:
+///
+/// - with 64-bit addresses any valid `Layout` fits above it twice;
+/// - with narrower ones sizes up to [`SMALL_BYTES`] do, and larger sums are checked.
+pub(super) const MAX_ADDRESS: usize = if ADDRESSES_ARE_WIDE {
+    usize::MAX >> 2
+} else {
+    usize::MAX - 2 * SMALL_BYTES
+};
+
+const ADDRESSES_ARE_WIDE: bool = usize::BITS >= 64;
+const SMALL_BYTES: usize = 64 * 1024;
+
+/// Where an allocation goes: addresses, with `cursor <= start <= next <= end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bump {
+    /// Where the allocation starts.
+    pub(super) start: usize,
+    /// The new cursor.
+    pub(super) next: usize,
+}
+
+/// Places `size` bytes, aligned to `align`, between `cursor` and `end`.
+///
+/// `size` and `align` are those of a valid `Layout`, `cursor` is a multiple of
+/// [`CURSOR_ALIGN`], and `cursor <= end <= MAX_ADDRESS`. The size is rounded up
+/// rather than the sum: that keeps the chain of dependent operations short.
+#[inline(always)]
+pub(super) const fn bump(cursor: usize, end: usize, size: usize, align: usize) -> Option<Bump> {
+    let mask = align - 1;
+    let (start, next) = if ADDRESSES_ARE_WIDE || (size <= SMALL_BYTES && align <= SMALL_BYTES) {
+        let start = cursor.wrapping_add(mask) & !mask;
+        (start, start.wrapping_add(round_up(size)))
+    } else {
+        let Some(above) = cursor.checked_add(mask) else {
+            return None;
+        };
+        let start = above & !mask;
+        let Some(next) = start.checked_add(round_up(size)) else {
+            return None;
+        };
+        (start, next)
+    };
+    if next > end {
+        return None;
+    }
+    Some(Bump { start, next })
+}
+
+/// Rounds a size of a valid `Layout` up to whole steps of the cursor.
+#[inline(always)]
+pub(super) const fn round_up(size: usize) -> usize {
+    size.wrapping_add(CURSOR_ALIGN - 1) & !(CURSOR_ALIGN - 1)
+}
+
+/// The alignment that padding has to provide: none, where the cursor already does.
+#[inline(always)]
+pub(super) const fn beyond_cursor(align: usize) -> usize {
+    if align <= CURSOR_ALIGN { 1 } else { align }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const END: usize = 1 << 20;
+
+    #[test]
+    fn small_alignments_need_no_padding() {
+        for align in [1, 2, 4, 8] {
+            assert_eq!(
+                bump(64, END, 3, align),
+                Some(Bump {
+                    start: 64,
+                    next: 72
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn large_alignments_are_by_address() {
+        for shift in 4..19 {
+            let align = 1 << shift;
+            let bump = bump(8, END, 16, align).expect("there is room");
+            assert_eq!(bump.start, align);
+            assert_eq!(bump.next, align + 16);
+        }
+    }
+
+    #[test]
+    fn the_last_byte_is_used_and_none_beyond_it() {
+        assert!(bump(END - 16, END, 16, 8).is_some());
+        assert!(bump(END - 16, END, 17, 8).is_none());
+        assert!(bump(END, END, 0, 1).is_some());
+    }
+
+    #[test]
+    fn no_layout_wraps_around() {
+        let cursor = MAX_ADDRESS & !7;
+        for shift in 0..usize::BITS - 1 {
+            let align = 1_usize << shift;
+            let largest = isize::MAX as usize - (align - 1);
+            for size in [largest, largest - 1, largest / 2 + 1] {
+                assert_eq!(bump(cursor, MAX_ADDRESS, size, align), None);
+            }
+        }
+        // A zero size is a valid layout with any alignment.
+        assert_eq!(bump(8, MAX_ADDRESS, 0, 1 << (usize::BITS - 1)), None);
+    }
+}

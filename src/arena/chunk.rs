@@ -1,0 +1,106 @@
+//! One block of the global allocator.
+#![expect(unsafe_code, reason = "allocates and frees raw memory")]
+
+use alloc::sync::Arc;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::budget::Budget;
+use super::bump::MAX_ADDRESS;
+use super::poison;
+use crate::error::ArenaError;
+
+/// Chunks of different workers never share a cache line, nor the pair that is prefetched.
+const CHUNK_ALIGN: usize = 128;
+
+/// The smallest pages in use; where they are larger, each is touched more than once.
+const PAGE_BYTES: usize = 4096;
+
+/// A block of raw memory that is counted in a [`Budget`] and freed on drop.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    start: NonNull<u8>,
+    layout: Layout,
+    budget: Arc<Budget>,
+    /// How much of it was handed out when the arena moved on to another chunk.
+    pub(super) used_bytes: usize,
+}
+
+// SAFETY: a chunk owns its block, which may be used and freed on any thread.
+unsafe impl Send for Chunk {}
+
+impl Chunk {
+    /// Allocates at least `bytes`, starting at a multiple of `align`.
+    ///
+    /// The memory is not touched: an operating system that commits pages lazily
+    /// gives only addresses.
+    pub(super) fn new(
+        bytes: usize,
+        align: usize,
+        budget: &Arc<Budget>,
+    ) -> Result<Self, ArenaError> {
+        let failed = ArenaError::AllocationFailed { requested: bytes };
+        let layout = bytes
+            .max(1)
+            .checked_next_multiple_of(CHUNK_ALIGN)
+            .and_then(|size| Layout::from_size_align(size, align.max(CHUNK_ALIGN)).ok())
+            .ok_or(failed)?;
+        budget.reserve(layout.size())?;
+        // SAFETY: the size is at least `CHUNK_ALIGN`, so not zero.
+        let start = unsafe { alloc::alloc::alloc(layout) };
+        let Some(start) = NonNull::new(start) else {
+            budget.release(layout.size());
+            return Err(failed);
+        };
+        // From here on, dropping the chunk gives everything back.
+        let chunk = Self {
+            start,
+            layout,
+            budget: Arc::clone(budget),
+            used_bytes: 0,
+        };
+        if chunk.start.addr().get() > MAX_ADDRESS - chunk.bytes() {
+            return Err(failed);
+        }
+        poison::mark_dead(chunk.start(), chunk.bytes());
+        Ok(chunk)
+    }
+
+    /// Writes to each page of the first `bytes`, so that the system provides them now.
+    ///
+    /// The chunk is not in use yet.
+    pub(super) fn touch(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes());
+        poison::mark_live(self.start(), bytes);
+        for offset in (0..bytes).step_by(PAGE_BYTES) {
+            // SAFETY: the offset is smaller than the size of the block.
+            let place = unsafe { self.start().add(offset) };
+            // SAFETY: as above, and with `&mut self` nobody else uses the block.
+            unsafe { place.write_volatile(0) };
+        }
+        poison::mark_dead(self.start(), bytes);
+    }
+
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    pub(super) fn end_address(&self) -> usize {
+        self.start.addr().get() + self.layout.size()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.layout.size()
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        poison::mark_live(self.start(), self.bytes());
+        // SAFETY:
+        // - `start` came from the global allocator with this layout, in `new`;
+        // - the chunk owns the block, so it is freed once.
+        unsafe { alloc::alloc::dealloc(self.start(), self.layout) };
+        self.budget.release(self.layout.size());
+    }
+}

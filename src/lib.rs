@@ -1,0 +1,165 @@
+//! Per-frame memory for Bevy: a bump arena for each worker thread, in two generations that swap
+//! at the start of each frame.
+//!
+//! A game makes thousands of lists, strings and buffers each frame, on many threads, and forgets
+//! them all. [`FrameArenas`] is a resource that hands each worker its own [`FrameArena`]:
+//! allocating moves a pointer, and freeing a frame's allocations, however many, stores one pointer
+//! for each worker.
+//!
+//! # How long things live
+//!
+//! ```text
+//! frame      N                     N+1                   N+2
+//! gen A   | written by systems  | readable (previous)  | recycled, written again
+//! gen B   | readable (previous) | written by systems   | readable (previous)
+//!         ^ swap                ^ swap                 ^ swap
+//! ```
+//!
+//! - A *reference* borrows the resource, so it lives within the system that allocated.
+//! - A [`FrameHandle`] lives in components, resources, messages and other worlds. It resolves in
+//!   its own frame and the next, and is stale after that: it then resolves to nothing, in release
+//!   builds too.
+//! - A [`FrameLease`] lives as long as it likes, on any thread: what it reads is kept for it.
+//!
+//! The odd consequence: what is shared cannot be changed any more. A system that wants to change
+//! last frame's list makes a new one.
+//!
+//! # Examples
+//!
+//! ```
+//! use bevy_app::prelude::*;
+//! use bevy_ecs::prelude::*;
+//! use bevy_frame_arena::prelude::*;
+//!
+//! #[derive(Resource, Default)]
+//! struct Visible(Option<FrameHandle<[u32]>>);
+//!
+//! fn cull(arenas: Res<FrameArenas>, mut visible: ResMut<Visible>) {
+//!     let mut list = arenas.local().vec();
+//!     list.extend((0..100).filter(|n| n % 7 == 0));
+//!     visible.0 = Some(list.share());
+//! }
+//!
+//! fn draw(arenas: Res<FrameArenas>, visible: Res<Visible>) {
+//!     // In this frame, or the one before: whichever `cull` wrote last.
+//!     if let Some(list) = visible.0 {
+//!         assert_eq!(arenas[list].len(), 15);
+//!     }
+//! }
+//!
+//! let mut app = App::new();
+//! app.add_plugins(FrameArenaPlugin::default())
+//!     .init_resource::<Visible>()
+//!     .add_systems(First, draw)
+//!     .add_systems(Update, cull);
+//! for _ in 0..3 {
+//!     app.update();
+//! }
+//! ```
+//!
+//! References do not outlive the frame, which the compiler sees to:
+//!
+//! ```compile_fail,E0502
+//! # use bevy_frame_arena::FrameArenas;
+//! # let mut arenas = FrameArenas::default();
+//! let value = arenas.local().alloc(1);
+//! arenas.swap();
+//! *value = 2;
+//! ```
+//!
+//! nor do they leave the system:
+//!
+//! ```compile_fail,E0277
+//! # use bevy_ecs::prelude::*;
+//! # use bevy_frame_arena::prelude::*;
+//! #[derive(Component)]
+//! struct Visible(FrameVec<'static, u32>);
+//! ```
+//!
+//! ```compile_fail,E0515
+//! # use bevy_ecs::prelude::*;
+//! # use bevy_frame_arena::prelude::*;
+//! fn cull(arenas: Res<'static, FrameArenas>) -> FrameVec<'static, u32> {
+//!     arenas.local().vec()
+//! }
+//! ```
+//!
+//! # Soundness
+//!
+//! *Promised:* a safe program that uses this crate does not reach undefined behaviour, whatever
+//! panics, re-enters, ends, moves, leaks or is swapped. In particular
+//!
+//! - no method that takes `&self` recycles, rewinds or moves memory; what is handed out borrows
+//!   the arenas, so `swap(&mut self)` waits for it at compile time;
+//! - a handle resolves only in the generation whose stamp it carries, and no stamp is given twice
+//!   in a process: not to another frame, world or app;
+//! - a generation is recycled only when `Arc::get_mut` proves that no lease is left;
+//! - a thread uses only the arena it has claimed, and a claim ends when the generation is recycled:
+//!   not when its thread ends, for a thread may use what it kept in thread locals after that;
+//! - shared data is immutable, `Send` and `Sync`; what needs dropping is dropped once.
+//!
+//! *Checked* by the compiler (`tests/compile_fail`), by tests of each behaviour and each attack
+//! (`tests`), by a model of random programs, and by sanitizers and valgrind over
+//! them: `docs/PROOF.md` names, for each guard, the test that fails without it.
+//!
+//! *Not promised:* that destructors run (a lease that is never dropped keeps its frame for ever),
+//! that memory is wiped, or that a container that fails to grow under
+//! [`OverflowPolicy::Fail`] panics instead of aborting like any `Vec`: use `try_reserve` there.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
+
+/// The README's code, as doctests.
+#[cfg(all(doctest, feature = "bevy"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+mod arena;
+mod arenas;
+mod containers;
+#[cfg(feature = "bevy")]
+mod diagnostics;
+mod error;
+mod generation;
+mod handle;
+mod lease;
+#[cfg(feature = "overlay")]
+mod overlay;
+#[cfg(feature = "bevy")]
+mod plugin;
+mod settings;
+mod share;
+mod stamp;
+mod string;
+#[cfg(feature = "bevy")]
+mod sub_app;
+mod usage;
+mod worker;
+
+pub use arena::FrameArena;
+pub use arenas::FrameArenas;
+pub use containers::{FrameBox, FrameVec};
+#[cfg(feature = "bevy")]
+pub use diagnostics::FrameArenaDiagnosticsPlugin;
+pub use error::{ArenaError, Limit};
+pub use handle::{FrameHandle, StaleHandle};
+pub use lease::{FrameLease, LeasedHandle};
+#[cfg(feature = "overlay")]
+pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
+#[cfg(feature = "bevy")]
+pub use plugin::{FrameArenaPlugin, FrameArenaSchedule, FrameArenaSystems};
+pub use settings::{FrameArenaSettings, OverflowPolicy};
+pub use share::Share;
+pub use string::FrameString;
+#[cfg(feature = "bevy")]
+pub use sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
+pub use usage::{FrameUsage, WorkerUsage};
+
+/// The names that most systems need.
+pub mod prelude {
+    #[cfg(feature = "bevy")]
+    pub use crate::FrameArenaPlugin;
+    pub use crate::{
+        FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, FrameString, FrameVec, Share,
+    };
+}

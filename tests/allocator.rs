@@ -1,0 +1,146 @@
+//! The arena as the allocator of vectors, strings, boxes and maps.
+
+use std::fmt::Write;
+use std::rc::Rc;
+
+use allocator_api2::alloc::Allocator;
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameBox, FrameVec, OverflowPolicy};
+use bevy_platform::hash::FixedHasher;
+
+const KIB: usize = 1 << 10;
+
+#[test]
+fn the_newest_vector_grows_in_place() {
+    let arena = FrameArena::new(64 * KIB);
+    let mut vec = arena.vec();
+    vec.push(0_u64);
+    let start = vec.as_ptr();
+    vec.extend(1..4_000);
+    assert_eq!(vec.as_ptr(), start);
+    assert!(vec.iter().copied().eq(0..4_000));
+    assert!(arena.used_bytes() <= 4_096 * 8);
+}
+
+#[test]
+fn the_newest_vector_shrinks_and_frees_in_place() {
+    let arena = FrameArena::new(64 * KIB);
+    arena.alloc(1_u8);
+    let mut vec = arena.vec_with_capacity::<u64>(1_000);
+    vec.extend([1, 2, 3]);
+    vec.shrink_to_fit();
+    assert_eq!(arena.used_bytes(), 8 + 24);
+    drop(vec);
+    assert_eq!(arena.used_bytes(), 8);
+}
+
+#[test]
+fn an_older_vector_moves_and_keeps_its_elements() {
+    let arena = FrameArena::new(64 * KIB);
+    let mut old: FrameVec<u32> = arena.vec();
+    old.extend(0..10);
+    let newer = arena.alloc(7_u64);
+    old.extend(10..1_000);
+    assert!(old.iter().copied().eq(0..1_000));
+    assert_eq!(*newer, 7);
+    drop(old);
+    assert_eq!(*arena.alloc(8), 8);
+}
+
+#[test]
+fn vectors_interleaved_in_one_arena_do_not_disturb_each_other() {
+    let arena = FrameArena::new(256);
+    let mut vecs: Vec<FrameVec<usize>> = (0..7).map(|_| arena.vec()).collect();
+    for n in 0..2_000 {
+        vecs[n % 7].push(n);
+        if n % 100 == 0 {
+            vecs[n % 5].shrink_to_fit();
+        }
+    }
+    for (index, vec) in vecs.iter().enumerate() {
+        assert!(vec.iter().copied().eq((index..2_000).step_by(7)));
+    }
+}
+
+#[test]
+fn containers_drop_their_values_at_the_end_of_the_scope() {
+    let arena = FrameArena::new(KIB);
+    let value = Rc::new(());
+    {
+        let mut vec = arena.vec();
+        vec.push(Rc::clone(&value));
+        vec.push(Rc::clone(&value));
+        let boxed: FrameBox<_> = arena.boxed(Rc::clone(&value));
+        assert_eq!(Rc::strong_count(&value), 4);
+        assert_eq!(Rc::strong_count(&boxed), 4);
+    }
+    assert_eq!(Rc::strong_count(&value), 1);
+    assert_eq!(arena.used_bytes(), 0);
+}
+
+#[test]
+fn a_growing_alignment_is_honoured() {
+    // `Vec` never asks for it, but the trait allows it.
+    let arena = FrameArena::new(64 * KIB);
+    arena.alloc(1_u8);
+    let bytes = (&arena)
+        .allocate(std::alloc::Layout::from_size_align(8, 1).unwrap())
+        .unwrap();
+    assert_eq!(bytes.len(), 8);
+    let aligned = arena.alloc_slice_aligned(1, 64, 1_u8);
+    assert_eq!(std::ptr::from_ref(aligned).addr() % 64, 0);
+}
+
+#[test]
+fn maps_of_hashbrown_work() {
+    let arena = FrameArena::new(KIB);
+    let mut map = hashbrown::HashMap::new_in(&arena);
+    for n in 0..1_000_u32 {
+        map.insert(n, n * n);
+    }
+    map.retain(|key, _| key % 2 == 0);
+    assert_eq!(map.len(), 500);
+    assert_eq!(map[&30], 900);
+}
+
+#[test]
+fn maps_with_the_hasher_of_bevy_work() {
+    let arena = FrameArena::new(KIB);
+    let mut map = hashbrown::HashMap::with_hasher_in(FixedHasher, &arena);
+    map.insert("hp", 10);
+    *map.get_mut("hp").unwrap() -= 3;
+    assert_eq!(map.get("hp"), Some(&7));
+}
+
+#[test]
+fn strings_are_built_by_pieces() {
+    let arena = FrameArena::new(KIB);
+    let mut text = arena.string();
+    text.push_str("wave ");
+    write!(text, "{}", 3).unwrap();
+    text.push('…');
+    assert_eq!(text.as_str(), "wave 3…");
+    assert_eq!(format!("{text} {text:?}"), "wave 3… \"wave 3…\"");
+    let copy = text.clone();
+    text.clear();
+    assert_eq!((text.len(), copy.len()), (0, 9));
+    assert_eq!(copy.leak(), "wave 3…");
+}
+
+#[test]
+fn a_container_beyond_a_hard_limit_fails_and_keeps_what_it_has() {
+    let arena = FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: KIB,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    });
+    let mut vec = arena.vec();
+    vec.extend(0..10_u64);
+    vec.try_reserve(1_000).unwrap_err();
+    assert!(vec.iter().copied().eq(0..10));
+
+    let mut text = arena.string();
+    text.push_str("kept");
+    text.try_push_str(&"x".repeat(2 * KIB)).unwrap_err();
+    write!(text, "{}", "y".repeat(2 * KIB)).unwrap_err();
+    assert_eq!(&*text, "kept");
+}

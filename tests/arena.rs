@@ -1,0 +1,414 @@
+//! One arena: values, slices, strings, alignment, limits and memory policy.
+
+use std::alloc::Layout;
+
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, Limit, OverflowPolicy};
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+fn hard_limit(bytes: usize) -> FrameArena {
+    FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: bytes,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    })
+}
+
+fn bytes(len: usize) -> Layout {
+    Layout::array::<u8>(len).expect("it is a size that exists")
+}
+
+fn address<T: ?Sized>(value: &T) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+#[test]
+fn values_keep_what_was_written() {
+    let arena = FrameArena::new(KIB);
+    let byte = arena.alloc(7_u8);
+    let word = arena.alloc(u64::MAX);
+    let pair = arena.alloc_with(|| (1_u16, 2.5_f32));
+    *byte += 1;
+    assert_eq!((*byte, *word, *pair), (8, u64::MAX, (1, 2.5)));
+}
+
+#[test]
+fn slices_keep_what_was_written() {
+    let arena = FrameArena::new(KIB);
+    let copy = arena.alloc_slice_copy(&[1, 2, 3]);
+    let filled = arena.alloc_slice_fill_copy(4, 0.5_f32);
+    let made = arena.alloc_slice_fill_with(5, |index| index * 10);
+    let collected = arena.alloc_slice_fill_iter((0..6).filter(|n| n % 2 == 0));
+    copy[0] = 9;
+    assert_eq!(copy, [9, 2, 3]);
+    assert_eq!(filled, [0.5; 4]);
+    assert_eq!(made, [0, 10, 20, 30, 40]);
+    assert_eq!(collected, [0, 2, 4]);
+}
+
+#[test]
+fn strings_keep_what_was_written() {
+    let arena = FrameArena::new(KIB);
+    let copied = arena.alloc_str("grüße");
+    let formatted = arena.alloc_fmt(format_args!("{:>4}|{}", 42, "x"));
+    copied.make_ascii_uppercase();
+    assert_eq!(copied, "GRüßE");
+    assert_eq!(formatted, "  42|x");
+}
+
+#[test]
+fn every_alignment_is_by_address() {
+    let arena = FrameArena::new(KIB);
+    for shift in 0..=16 {
+        let align = 1 << shift;
+        // Off every alignment, so that the next one has to pad.
+        arena.alloc(1_u8);
+        let slice = arena.alloc_slice_aligned(3, align, 1.0_f32);
+        assert_eq!(address(slice) % align, 0, "alignment {align}");
+        assert_eq!(address(slice) % align_of::<f32>(), 0);
+        assert_eq!(slice, [1.0; 3]);
+        let raw = arena.alloc_layout(Layout::from_size_align(5, align).unwrap());
+        assert_eq!(raw.addr().get() % align, 0, "alignment {align}");
+    }
+}
+
+#[test]
+fn types_with_large_alignments_are_aligned() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(align(64))]
+    struct CacheLine(u8);
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(align(4096))]
+    struct Page(u8);
+
+    let arena = FrameArena::new(KIB);
+    arena.alloc(0_u8);
+    let line = arena.alloc(CacheLine(1));
+    let lines = arena.alloc_slice_fill_copy(3, CacheLine(2));
+    let page = arena.alloc(Page(3));
+    assert_eq!(address(line) % 64, 0);
+    assert_eq!(address(&*lines) % 64, 0);
+    assert_eq!(address(page) % 4096, 0);
+    assert_eq!((line.0, lines[2].0, page.0), (1, 2, 3));
+}
+
+#[test]
+fn alignments_that_are_no_powers_of_two_are_refused() {
+    let arena = FrameArena::new(KIB);
+    for alignment in [0, 3, 48, usize::MAX] {
+        assert_eq!(
+            arena.try_alloc_slice_aligned(1, alignment, 0_u8),
+            Err(ArenaError::InvalidAlignment { alignment })
+        );
+    }
+    assert_eq!(arena.used_bytes(), 0);
+}
+
+#[test]
+fn zero_sizes_take_no_memory() {
+    let arena = FrameArena::with_settings(&FrameArenaSettings::default());
+    #[derive(Clone, Copy)]
+    #[repr(align(128))]
+    struct Nothing;
+    let nothing = arena.alloc(Nothing);
+    assert_eq!(address(nothing) % 128, 0);
+    assert_eq!(arena.alloc_slice_copy::<u64>(&[]), []);
+    assert_eq!(arena.alloc_slice_fill_copy(1_000, ()).len(), 1_000);
+    assert_eq!(address(arena.alloc_slice_aligned(0, 4096, 1_u8)) % 4096, 0);
+    assert_eq!(arena.alloc_str(""), "");
+    assert_eq!(arena.capacity_bytes(), 0);
+
+    // The largest alignment that a layout can have.
+    let layout = Layout::from_size_align(0, 1 << (usize::BITS - 1)).unwrap();
+    assert_eq!(arena.alloc_layout(layout).addr().get(), layout.align());
+}
+
+#[test]
+fn sizes_near_the_maximum_are_refused_without_wrapping() {
+    let arena = FrameArena::new(KIB);
+    let len = isize::MAX as usize;
+    assert!(matches!(
+        arena.try_alloc_slice_fill_copy(len, 0_u8),
+        Err(ArenaError::AllocationFailed { requested }) if requested >= len
+    ));
+    assert_eq!(
+        arena.try_alloc_slice_fill_copy(len, 0_u64),
+        Err(ArenaError::TooLong {
+            len,
+            element_bytes: 8
+        })
+    );
+    assert_eq!(
+        arena.try_alloc_slice_aligned(len, 4096, 0_u8),
+        Err(ArenaError::TooLong {
+            len,
+            element_bytes: 1
+        })
+    );
+    for shift in 0..40 {
+        let align = 1 << shift;
+        let layout = Layout::from_size_align(len - (align - 1), align).unwrap();
+        assert!(arena.try_alloc_layout(layout).is_err());
+    }
+    assert_eq!((arena.used_bytes(), arena.capacity_bytes()), (0, KIB));
+    assert_eq!(*arena.alloc(5), 5);
+}
+
+#[test]
+fn allocations_never_overlap() {
+    let arena = FrameArena::new(256);
+    let mut ranges = Vec::new();
+    for n in 0..2_000_usize {
+        let slice = arena.alloc_slice_aligned(n % 37, 1 << (n % 8), n as u8);
+        ranges.push((address(slice), slice));
+    }
+    ranges.retain(|(_, slice)| !slice.is_empty());
+    ranges.sort_by_key(|(start, _)| *start);
+    for pair in ranges.windows(2) {
+        assert!(pair[0].0 + pair[0].1.len() <= pair[1].0);
+    }
+}
+
+#[test]
+fn a_reset_frees_everything_and_reuses_the_memory() {
+    let mut arena = FrameArena::new(KIB);
+    let before = address(arena.alloc(1_u64));
+    arena.alloc_slice_fill_copy(10, 1_u64);
+    assert_eq!(arena.used_bytes(), 88);
+    assert_eq!(arena.remaining_bytes(), KIB - 88);
+    arena.reset();
+    assert_eq!(arena.used_bytes(), 0);
+    assert_eq!(arena.remaining_bytes(), arena.capacity_bytes());
+    assert_eq!(address(arena.alloc(1_u64)), before);
+}
+
+#[test]
+fn the_watermark_survives_resets_and_trims() {
+    let mut arena = FrameArena::new(KIB);
+    arena.alloc_slice_fill_copy(500, 0_u8);
+    assert_eq!(arena.high_watermark_bytes(), 504);
+    arena.reset();
+    arena.alloc(0_u64);
+    assert_eq!(arena.high_watermark_bytes(), 504);
+    arena.reset();
+    arena.trim();
+    arena.reset();
+    assert_eq!(arena.high_watermark_bytes(), 504);
+}
+
+#[test]
+fn a_full_arena_chains_chunks_and_keeps_them() {
+    let mut arena = FrameArena::new(KIB);
+    let first = arena.alloc_slice_fill_copy(KIB, 1_u8);
+    let second = arena.alloc_slice_fill_copy(KIB, 2_u8);
+    let third = arena.alloc_slice_fill_copy(KIB, 3_u8);
+    assert!(first.iter().all(|&byte| byte == 1));
+    assert!(second.iter().all(|&byte| byte == 2));
+    assert!(third.iter().all(|&byte| byte == 3));
+    assert_eq!(arena.used_bytes(), 3 * KIB);
+    assert_eq!(arena.overflows(), 2);
+
+    let capacity = arena.capacity_bytes();
+    for _ in 0..10 {
+        arena.reset();
+        assert_eq!((arena.used_bytes(), arena.overflows()), (0, 0));
+        for _ in 0..3 {
+            arena.alloc_slice_fill_copy(KIB, 1_u8);
+        }
+        assert_eq!(arena.capacity_bytes(), capacity);
+    }
+}
+
+#[test]
+fn one_oversized_allocation_does_not_set_the_pace_of_growth() {
+    let arena = FrameArena::new(KIB);
+    arena.alloc_slice_fill_copy(MIB, 0_u8);
+    assert_eq!(arena.capacity_bytes(), KIB + MIB);
+    arena.alloc(0_u8);
+    assert!(arena.capacity_bytes() <= KIB + MIB + 2 * KIB);
+}
+
+#[test]
+fn many_small_overflows_need_few_chunks() {
+    for capacity in [0, 64, KIB] {
+        let arena = FrameArena::new(capacity);
+        for n in 0..100_000_u64 {
+            arena.alloc(n);
+        }
+        assert_eq!(arena.used_bytes(), 800_000);
+        assert!(arena.overflows() < 20, "{} overflows", arena.overflows());
+    }
+}
+
+#[test]
+fn a_chunk_too_small_for_one_allocation_serves_the_next() {
+    let mut arena = FrameArena::new(KIB);
+    arena.alloc_slice_fill_copy(KIB, 0_u8);
+    arena.alloc_slice_fill_copy(KIB, 0_u8);
+    arena.alloc_slice_fill_copy(10 * KIB, 0_u8);
+    let capacity = arena.capacity_bytes();
+    arena.reset();
+    // In the other order, the small chunk in the middle is skipped at first.
+    arena.alloc_slice_fill_copy(KIB, 0_u8);
+    arena.alloc_slice_fill_copy(10 * KIB, 0_u8);
+    arena.alloc_slice_fill_copy(KIB, 0_u8);
+    assert_eq!(arena.capacity_bytes(), capacity);
+}
+
+#[test]
+fn a_hard_limit_fails_with_the_numbers() {
+    let arena = hard_limit(KIB);
+    let error = arena.try_alloc_slice_fill_copy(2 * KIB, 0_u8).unwrap_err();
+    assert_eq!(
+        error,
+        ArenaError::Exhausted {
+            requested: 2 * KIB,
+            remaining: KIB,
+            limit: Limit::Worker { bytes: KIB }
+        }
+    );
+    arena.alloc_slice_fill_copy(KIB - 16, 0_u8);
+    let error = arena.try_alloc([0_u64; 3]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "frame arena exhausted: 24 bytes requested, 16 of 1024 remain; \
+         raise `FrameArenaSettings::worker_capacity_bytes` or let it `Grow`"
+    );
+    assert_eq!(*arena.alloc([1_u64; 2]), [1; 2]);
+}
+
+#[test]
+#[should_panic = "frame arena exhausted: 8 bytes requested, 0 of 128 remain"]
+fn the_plain_method_panics_with_the_text_of_its_twin() {
+    let arena = hard_limit(128);
+    for n in 0..=16_u64 {
+        arena.alloc(n);
+    }
+}
+
+#[test]
+fn failing_in_a_loop_changes_nothing() {
+    let arena = hard_limit(KIB);
+    arena.alloc(1_u64);
+    let before = (
+        arena.used_bytes(),
+        arena.capacity_bytes(),
+        arena.overflows(),
+    );
+    for _ in 0..1_000 {
+        arena.try_alloc([0_u8; 2 * KIB]).unwrap_err();
+        arena.try_alloc_with(|| [0_u8; 2 * KIB]).unwrap_err();
+        arena.try_alloc_slice_copy(&[0_u8; 2 * KIB]).unwrap_err();
+        arena.try_alloc_slice_fill_iter(0..2 * KIB).unwrap_err();
+        arena.try_alloc_str(&"x".repeat(2 * KIB)).unwrap_err();
+        arena
+            .try_alloc_fmt(format_args!("{:>2000}", 1))
+            .unwrap_err();
+    }
+    let after = (
+        arena.used_bytes(),
+        arena.capacity_bytes(),
+        arena.overflows(),
+    );
+    assert_eq!(before, after);
+
+    let growing = FrameArena::new(KIB);
+    for _ in 0..1_000 {
+        growing
+            .try_alloc_slice_fill_copy(isize::MAX as usize, 0_u8)
+            .unwrap_err();
+    }
+    assert_eq!(growing.capacity_bytes(), KIB);
+}
+
+#[test]
+fn a_budget_is_kept_to_the_byte() {
+    let arena = FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: 4 * KIB,
+        budget_bytes: Some(6 * KIB),
+        ..Default::default()
+    });
+    arena.alloc_slice_fill_copy(4 * KIB, 0_u8);
+    // A second chunk of the usual size would break the budget; a smaller one does not.
+    arena.alloc_slice_fill_copy(2 * KIB, 0_u8);
+    let error = arena.try_alloc(0_u8).unwrap_err();
+    assert!(matches!(
+        error,
+        ArenaError::Exhausted {
+            remaining: 0,
+            limit: Limit::Budget { bytes: 6144 },
+            ..
+        }
+    ));
+    assert!(error.to_string().contains("0 of 6144 remain"), "{error}");
+}
+
+#[test]
+fn a_trim_gives_back_what_a_spike_took() {
+    let mut arena = FrameArena::new(64 * KIB);
+    arena.alloc_layout(bytes(4 * MIB));
+    arena.reset();
+    arena.trim();
+    assert!(
+        arena.capacity_bytes() > 4 * MIB,
+        "the spike was just needed"
+    );
+    arena.alloc_slice_fill_copy(300 * KIB, 0_u8);
+    arena.reset();
+    arena.trim();
+    assert_eq!(arena.capacity_bytes(), 0);
+    // The next frame gets one chunk that is large enough for all of it.
+    arena.alloc_slice_fill_copy(100 * KIB, 0_u8);
+    arena.alloc_slice_fill_copy(200 * KIB, 0_u8);
+    assert_eq!(arena.overflows(), 0);
+    assert!(arena.capacity_bytes() < 512 * KIB);
+}
+
+#[test]
+fn a_steady_load_is_never_trimmed() {
+    let mut arena = FrameArena::new(64 * KIB);
+    let mut capacities = Vec::new();
+    for frame in 0..100 {
+        // Ten percent up and down.
+        arena.alloc_layout(bytes(MIB + frame % 3 * 100 * KIB));
+        capacities.push(arena.capacity_bytes());
+        arena.reset();
+        arena.trim();
+    }
+    capacities.dedup();
+    assert!(capacities.len() <= 3, "{capacities:?}");
+}
+
+#[test]
+fn a_trim_does_nothing_while_memory_is_in_use() {
+    let mut arena = FrameArena::new(64 * KIB);
+    arena.alloc_layout(bytes(4 * MIB));
+    arena.reset();
+    arena.trim();
+    arena.alloc(1);
+    let capacity = arena.capacity_bytes();
+    arena.trim();
+    arena.trim();
+    assert_eq!(arena.capacity_bytes(), capacity);
+}
+
+#[test]
+fn a_capacity_that_no_allocator_has_is_an_error() {
+    assert!(matches!(
+        FrameArena::try_new(isize::MAX as usize),
+        Err(ArenaError::AllocationFailed { .. })
+    ));
+    assert_eq!(FrameArena::new(0).capacity_bytes(), 0);
+}
+
+#[test]
+fn the_debug_output_has_the_figures() {
+    let arena = FrameArena::new(KIB);
+    arena.alloc([0_u64; 4]);
+    let text = format!("{arena:?}");
+    assert!(
+        text.contains("used_bytes: 32") && text.contains("capacity_bytes: 1024"),
+        "{text}"
+    );
+}

@@ -1,0 +1,47 @@
+//! Which types may cross threads, and which may not.
+
+use std::cell::Cell;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::rc::Rc;
+
+use bevy_frame_arena::{
+    ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
+    FrameString, FrameUsage, FrameVec, LeasedHandle, StaleHandle,
+};
+use static_assertions::{assert_impl_all, assert_not_impl_any};
+
+// A worker's arena may move to another thread, but two threads never use it at once.
+assert_impl_all!(FrameArena: Send, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(FrameArena: Sync);
+assert_not_impl_any!(&FrameArena: Send);
+assert_not_impl_any!(FrameVec<'static, u8>: Send, Sync);
+assert_not_impl_any!(FrameBox<'static, u8>: Send, Sync);
+assert_not_impl_any!(FrameString<'static>: Send, Sync);
+
+// The resource, and everything that leaves a system.
+assert_impl_all!(FrameArenas: Send, Sync);
+assert_impl_all!(FrameLease: Send, Sync, Clone);
+assert_impl_all!(FrameHandle<[u8]>: Send, Sync, Copy, Eq, std::hash::Hash, std::fmt::Debug);
+assert_impl_all!(FrameHandle<str>: Send, Sync);
+assert_impl_all!(LeasedHandle<str>: Send, Sync, Clone);
+assert_impl_all!(FrameUsage: Send, Sync);
+assert_impl_all!(FrameArenaSettings: Send, Sync);
+assert_impl_all!(ArenaError: Send, Sync, std::error::Error);
+assert_impl_all!(StaleHandle: Send, Sync, std::error::Error);
+
+// A handle is no way around the traits of what it names.
+assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);
+assert_not_impl_any!(FrameHandle<Cell<u8>>: Send, Sync);
+assert_not_impl_any!(LeasedHandle<Rc<u8>>: Send, Sync);
+
+// A handle is a pointer and a stamp.
+#[test]
+fn a_handle_is_small() {
+    assert_eq!(size_of::<FrameHandle<u64>>(), 16);
+    assert_eq!(size_of::<Option<FrameHandle<[u64]>>>(), 24);
+}
+
+#[test]
+fn arenas_of_neighbours_share_no_cache_line() {
+    assert_eq!(align_of::<FrameArena>(), 128);
+}

@@ -1,0 +1,182 @@
+//! The figures in Bevy's diagnostics.
+
+use std::thread;
+
+use bevy_app::{App, Update};
+use bevy_diagnostic::{DiagnosticPath, DiagnosticsPlugin, DiagnosticsStore};
+use bevy_ecs::prelude::*;
+use bevy_frame_arena::{
+    FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSettings, FrameArenas, FrameLease,
+};
+
+const MIB: usize = 1 << 20;
+
+fn value(app: &App, path: &DiagnosticPath) -> Option<f64> {
+    let store = app.world().resource::<DiagnosticsStore>();
+    store.get(path)?.value()
+}
+
+fn local_alloc(app: &App, bytes: usize) {
+    let arenas = app.world().resource::<FrameArenas>();
+    arenas.local().alloc_slice_fill_copy(bytes, 0_u8);
+}
+
+#[test]
+fn figures_are_those_of_the_frame_that_just_ended() {
+    type Paths = FrameArenaDiagnosticsPlugin;
+    let mut app = App::new();
+    app.add_plugins((DiagnosticsPlugin, FrameArenaPlugin::default()));
+    local_alloc(&app, 3 * MIB);
+    app.update();
+    assert_eq!(value(&app, &Paths::USED), Some(3.0));
+    assert_eq!(value(&app, &Paths::HIGH_WATERMARK), Some(3.0));
+    assert_eq!(value(&app, &Paths::RESERVED), Some(16.0));
+    assert_eq!(value(&app, &Paths::WORKERS), Some(1.0));
+    assert_eq!(value(&app, &Paths::OVERFLOWS), Some(0.0));
+    assert_eq!(value(&app, &Paths::PARKED), Some(0.0));
+    assert_eq!(value(&app, &Paths::STALE), Some(0.0));
+
+    local_alloc(&app, MIB);
+    app.update();
+    assert_eq!(value(&app, &Paths::USED), Some(1.0));
+    assert_eq!(value(&app, &Paths::HIGH_WATERMARK), Some(3.0));
+    assert_eq!(value(&app, &Paths::RESERVED), Some(32.0));
+
+    app.update();
+    assert_eq!(value(&app, &Paths::USED), Some(0.0));
+    assert_eq!(value(&app, &Paths::WORKERS), Some(0.0));
+}
+
+#[test]
+fn memory_is_given_in_mebibytes_and_counts_are_plain() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin::default());
+    local_alloc(&app, 1);
+    app.update();
+    let store = app.world().resource::<DiagnosticsStore>();
+    for diagnostic in store.iter() {
+        let name = diagnostic.path().as_str();
+        let is_count = ["workers", "overflows", "parked", "stale"]
+            .iter()
+            .any(|count| name == format!("frame_arena/{count}"));
+        assert_eq!(
+            diagnostic.suffix,
+            if is_count { "" } else { " MiB" },
+            "{name}"
+        );
+    }
+    assert_eq!(store.iter().count(), 7 + 1);
+}
+
+#[test]
+fn overflows_leases_and_stale_handles_show() {
+    #[derive(Resource)]
+    struct Held(#[expect(dead_code, reason = "held, not read")] FrameLease);
+    type Paths = FrameArenaDiagnosticsPlugin;
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin {
+        settings: FrameArenaSettings {
+            worker_capacity_bytes: MIB,
+            ..Default::default()
+        },
+        ..Default::default()
+    });
+    let arenas = app.world().resource::<FrameArenas>();
+    let (handle, lease) = (arenas.local().share(1), arenas.lease());
+    app.insert_resource(Held(lease));
+    app.add_systems(Update, move |arenas: Res<FrameArenas>| {
+        arenas.get(handle);
+        for _ in 0..3 {
+            arenas.local().alloc_slice_fill_copy(MIB, 0_u8);
+        }
+    });
+    for _ in 0..4 {
+        app.update();
+    }
+    assert_eq!(value(&app, &Paths::OVERFLOWS), Some(2.0));
+    assert_eq!(value(&app, &Paths::PARKED), Some(1.0));
+    assert_eq!(value(&app, &Paths::STALE), Some(1.0));
+    // Right also though the current frame is leased while it is measured.
+    assert_eq!(value(&app, &Paths::USED), Some(3.0));
+    app.world_mut().remove_resource::<Held>();
+    app.update();
+    assert_eq!(value(&app, &Paths::PARKED), Some(0.0));
+}
+
+#[test]
+fn every_worker_has_a_diagnostic_with_the_name_of_its_thread() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin::default());
+    // A path has rules for its components; a thread may have any name.
+    for name in ["loader", "a//b/", ""] {
+        let arenas = app.world().resource::<FrameArenas>();
+        thread::scope(|scope| {
+            thread::Builder::new()
+                .name(name.into())
+                .spawn_scoped(scope, || {
+                    arenas.local().alloc_slice_fill_copy(MIB / 2, 0_u8);
+                })
+                .unwrap();
+        });
+        app.update();
+        let path = FrameArenaDiagnosticsPlugin::worker(name);
+        assert_eq!(value(&app, &path), Some(0.5), "{name:?}");
+    }
+    assert_eq!(
+        FrameArenaDiagnosticsPlugin::worker("loader").as_str(),
+        "frame_arena/worker/loader"
+    );
+}
+
+#[test]
+fn workers_with_ever_new_names_do_not_fill_the_store() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin::default());
+    for n in 0..200 {
+        let arenas = app.world().resource::<FrameArenas>();
+        thread::scope(|scope| {
+            thread::Builder::new()
+                .name(format!("job {n}"))
+                .spawn_scoped(scope, || *arenas.local().alloc(1))
+                .unwrap();
+        });
+        app.update();
+    }
+    let store = app.world().resource::<DiagnosticsStore>();
+    assert_eq!(store.iter().count(), 7 + 64);
+}
+
+#[test]
+fn diagnostics_can_be_switched_off() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin {
+        diagnostics: false,
+        ..Default::default()
+    });
+    local_alloc(&app, 1);
+    app.update();
+    assert!(app.world().get_resource::<DiagnosticsStore>().is_none());
+    assert_eq!(app.world().resource::<FrameArenas>().usage().used_bytes, 8);
+
+    // One alone, by the user, at run time.
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin::default());
+    let mut store = app.world_mut().resource_mut::<DiagnosticsStore>();
+    let used = store.get_mut(&FrameArenaDiagnosticsPlugin::USED).unwrap();
+    used.is_enabled = false;
+    app.update();
+    assert_eq!(value(&app, &FrameArenaDiagnosticsPlugin::USED), None);
+    assert!(value(&app, &FrameArenaDiagnosticsPlugin::RESERVED).is_some());
+}
+
+#[test]
+fn a_missing_store_or_missing_arenas_are_no_error() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin::default());
+    app.world_mut().remove_resource::<DiagnosticsStore>();
+    app.update();
+    app.init_resource::<DiagnosticsStore>();
+    app.update();
+    app.world_mut().remove_resource::<FrameArenas>();
+    app.update();
+}

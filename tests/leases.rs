@@ -1,0 +1,205 @@
+//! Leases: readers that outlast a frame.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+
+fn small() -> FrameArenas {
+    FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 64 << 10,
+        ..Default::default()
+    })
+}
+
+#[test]
+fn a_late_reader_parks_a_generation_instead_of_crashing() {
+    let mut arenas = small();
+    let handle = arenas.local().share_slice_copy(&[1, 2, 3]);
+    let lease = arenas.lease();
+    for frame in 0..1_000_u64 {
+        arenas.swap();
+        arenas.local().share_slice_copy(&[frame; 500]);
+        assert_eq!(lease[handle], [1, 2, 3]);
+        let usage = arenas.usage();
+        let expected = usize::from(frame >= 1);
+        assert_eq!((usage.parked, usage.generations), (expected, 2 + expected));
+    }
+    // One for each generation, and the thread's own worker alone.
+    assert_eq!(arenas.usage().reserved_bytes, 3 * (64 << 10));
+
+    drop(lease);
+    arenas.swap();
+    assert_eq!(arenas.usage().parked, 0);
+}
+
+#[test]
+fn a_lease_for_about_a_frame_parks_nothing() {
+    let mut arenas = small();
+    let mut last = None;
+    for frame in 0..100 {
+        arenas.swap();
+        let handle = arenas.local().share(frame);
+        // The old lease is dropped here, a frame after it was taken.
+        last = Some((arenas.lease(), handle));
+        assert_eq!((arenas.usage().parked, arenas.usage().generations), (0, 2));
+    }
+    let (lease, handle) = last.expect("there were frames");
+    assert_eq!(lease[handle], 99);
+}
+
+#[test]
+fn leases_of_several_frames_settle_on_a_fixed_number_of_generations() {
+    let mut arenas = small();
+    let mut leases = std::collections::VecDeque::new();
+    for frame in 0..100 {
+        arenas.swap();
+        let handle = arenas.local().share(frame);
+        leases.push_back((arenas.lease(), handle, frame));
+        if leases.len() > 5 {
+            leases.pop_front();
+        }
+        for (lease, handle, frame) in &leases {
+            assert_eq!(lease.get(*handle), Some(frame));
+        }
+    }
+    let usage = arenas.usage();
+    assert!(usage.generations <= 7, "{} generations", usage.generations);
+    assert_eq!(usage.reserved_bytes, usage.generations * (64 << 10));
+}
+
+#[test]
+fn spare_generations_are_given_back_after_a_while() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 64 << 10,
+        trim_after_frames: Some(10),
+        ..Default::default()
+    });
+    let leases: Vec<_> = (0..5)
+        .map(|n| {
+            arenas.local().share(n);
+            let lease = arenas.lease();
+            arenas.swap();
+            lease
+        })
+        .collect();
+    arenas.swap();
+    assert_eq!(arenas.usage().parked, 5);
+    drop(leases);
+    for _ in 0..10 {
+        arenas.swap();
+        assert_eq!((arenas.usage().parked, arenas.usage().generations), (0, 7));
+    }
+    arenas.swap();
+    assert_eq!(arenas.usage().generations, 2);
+}
+
+#[test]
+fn leased_values_are_dropped_when_the_lease_has_ended() {
+    let mut arenas = small();
+    let value = Arc::new(());
+    arenas.local().share(Arc::clone(&value));
+    let lease = arenas.lease();
+    for _ in 0..5 {
+        arenas.swap();
+    }
+    assert_eq!(Arc::strong_count(&value), 2);
+    drop(lease);
+    assert_eq!(
+        Arc::strong_count(&value),
+        2,
+        "the swap cleans up, not the reader"
+    );
+    arenas.swap();
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn a_lease_outlives_the_arenas_and_drops_the_values_last() {
+    let arenas = small();
+    let value = Arc::new(7);
+    let handle = arenas.local().share(Arc::clone(&value));
+    let lease = arenas.lease();
+    drop(arenas);
+    assert_eq!(*lease[handle], 7);
+    assert_eq!(Arc::strong_count(&value), 2);
+    thread::spawn(move || drop(lease)).join().unwrap();
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn a_leased_handle_derefs_to_its_data_wherever_it_goes() {
+    let mut arenas = small();
+    let current = arenas.local().share_str("current");
+    arenas.swap();
+    let leased = arenas.lease_handle(current).unwrap();
+    assert_eq!(leased.handle(), current);
+    let (sender, receiver) = channel();
+    let reader = thread::spawn(move || {
+        receiver.recv().unwrap();
+        leased.clone().to_uppercase()
+    });
+    for _ in 0..10 {
+        arenas.swap();
+        arenas.local().share_slice_copy(&[0xFF_u8; 4_000]);
+    }
+    assert_eq!(arenas.usage().parked, 1);
+    sender.send(()).unwrap();
+    assert_eq!(reader.join().unwrap(), "CURRENT");
+    arenas.swap();
+    assert_eq!(arenas.usage().parked, 0);
+    assert_eq!(
+        arenas.lease_handle(current).unwrap_err().age_in_frames(),
+        Some(12)
+    );
+}
+
+#[test]
+fn a_lease_reads_one_frame_only() {
+    let mut arenas = small();
+    let before = arenas.local().share(1);
+    arenas.swap();
+    let lease = arenas.lease();
+    let during = arenas.local().share(2);
+    arenas.swap();
+    let after = arenas.local().share(3);
+    assert_eq!(lease.get(before), None);
+    assert_eq!(lease.get(during), Some(&2));
+    assert_eq!(lease.get(after), None);
+}
+
+#[test]
+#[should_panic = "a `FrameLease` resolves the handles of the frame it was taken in"]
+fn indexing_a_lease_with_a_handle_of_another_frame_panics() {
+    let mut arenas = small();
+    let handle = arenas.local().share(1);
+    arenas.swap();
+    let _ = arenas.lease()[handle];
+}
+
+#[test]
+fn figures_are_right_while_a_lease_is_held() {
+    let mut arenas = small();
+    for frame in 0..10 {
+        let _lease = arenas.lease();
+        arenas
+            .local()
+            .alloc_slice_fill_copy(100 * (frame + 1), 0_u64);
+        arenas.swap();
+        assert_eq!(arenas.usage().used_bytes, 800 * (frame + 1));
+    }
+}
+
+#[test]
+fn the_debug_output_names_the_frame_and_the_data() {
+    let mut arenas = small();
+    arenas.swap();
+    let handle = arenas.local().share("data");
+    assert!(format!("{arenas:?}").contains("frame: 1"));
+    assert!(format!("{:?}", arenas.lease()).starts_with("FrameLease { stamp: "));
+    assert_eq!(
+        format!("{:?}", arenas.lease_handle(handle).unwrap()),
+        "\"data\""
+    );
+}

@@ -1,0 +1,91 @@
+//! The memory of all workers over many frames: spikes are given back, steady loads keep theirs.
+
+use std::alloc::Layout;
+
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+fn arenas(trim_after_frames: Option<u32>) -> FrameArenas {
+    FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 64 * KIB,
+        trim_after_frames,
+        ..Default::default()
+    })
+}
+
+/// Runs a frame that allocates `bytes`, and returns what is reserved after it.
+fn frame(arenas: &mut FrameArenas, bytes: usize) -> usize {
+    let layout = Layout::array::<u8>(bytes).expect("it is a size that exists");
+    arenas.local().alloc_layout(layout);
+    arenas.swap();
+    arenas.usage().reserved_bytes
+}
+
+#[test]
+fn nothing_is_reserved_before_the_first_allocation() {
+    let mut arenas = arenas(None);
+    arenas.swap();
+    arenas.local();
+    arenas.swap();
+    assert_eq!(arenas.usage().reserved_bytes, 0);
+    assert_eq!(frame(&mut arenas, 1), 64 * KIB);
+    assert_eq!(frame(&mut arenas, 1), 128 * KIB);
+    assert_eq!(frame(&mut arenas, 1), 128 * KIB);
+}
+
+#[test]
+fn a_spike_is_given_back_after_the_frames_that_the_settings_say() {
+    let mut arenas = arenas(Some(20));
+    for _ in 0..10 {
+        frame(&mut arenas, 10 * KIB);
+    }
+    for _ in 0..2 {
+        assert!(frame(&mut arenas, 8 * MIB) > 8 * MIB);
+    }
+    let reserved: Vec<usize> = (0..60).map(|_| frame(&mut arenas, 10 * KIB)).collect();
+    assert!(reserved[5] > 16 * MIB, "kept at first");
+    assert_eq!(reserved[59], 128 * KIB, "given back");
+    assert_eq!(arenas.usage().high_watermark_bytes, 8 * MIB);
+}
+
+#[test]
+fn without_a_trim_everything_is_kept() {
+    let mut arenas = arenas(None);
+    frame(&mut arenas, 8 * MIB);
+    let after = frame(&mut arenas, 10 * KIB);
+    for _ in 0..1_000 {
+        assert_eq!(frame(&mut arenas, 10 * KIB), after);
+    }
+}
+
+#[test]
+fn a_steady_load_in_several_chunks_is_kept_as_it_is() {
+    let mut arenas = arenas(Some(10));
+    for _ in 0..4 {
+        frame(&mut arenas, MIB);
+    }
+    let reserved = frame(&mut arenas, MIB);
+    for n in 0..200 {
+        // A third less, and up again.
+        let bytes = MIB - n % 2 * MIB / 3;
+        assert_eq!(frame(&mut arenas, bytes), reserved);
+    }
+}
+
+#[test]
+fn usage_adds_up_over_chunks() {
+    let mut arenas = arenas(None);
+    for n in 0..1_000_u64 {
+        arenas.local().alloc([n; 100]);
+    }
+    assert_eq!(arenas.used_bytes(), 800_000);
+    arenas.swap();
+    let usage = arenas.usage();
+    assert_eq!(usage.used_bytes, 800_000);
+    assert_eq!((usage.frame, arenas.frame()), (0, 1));
+    assert_eq!(usage.workers.len(), 1);
+    assert!(usage.overflows > 0 && usage.workers[0].overflows == usage.overflows);
+    assert_eq!(arenas.used_bytes(), 0);
+}

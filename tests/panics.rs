@@ -1,0 +1,210 @@
+//! Panics and re-entrancy: the arenas stay usable, and nothing uninitialised is reachable.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use bevy_frame_arena::{FrameArena, FrameArenas, Share};
+
+/// Counts its drops, and panics in them if told to.
+struct Droppy(Arc<AtomicUsize>, bool);
+
+impl Drop for Droppy {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        if self.1 {
+            panic_any("a destructor panicked");
+        }
+    }
+}
+
+fn panics(work: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(work)).is_err()
+}
+
+/// An iterator whose length hint is whatever it is told to be.
+struct Liar(std::ops::Range<u32>, usize, Option<usize>);
+
+impl Iterator for Liar {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.1, self.2)
+    }
+}
+
+impl ExactSizeIterator for Liar {
+    fn len(&self) -> usize {
+        self.1
+    }
+}
+
+#[test]
+fn closures_that_panic_leave_the_arena_usable() {
+    let arena = FrameArena::new(1024);
+    let kept = arena.alloc(1_u64);
+    assert!(panics(|| {
+        arena.alloc_with::<u64>(|| panic_any("no value"));
+    }));
+    assert!(panics(|| {
+        arena.alloc_slice_fill_with(10, |index| {
+            if index < 5 {
+                index
+            } else {
+                panic_any("no more")
+            }
+        });
+    }));
+    assert!(panics(|| {
+        arena.alloc_slice_fill_iter((0..10).inspect(|&n| assert!(n < 5)));
+    }));
+    assert_eq!(*kept, 1);
+    assert_eq!(arena.alloc_slice_fill_copy(3, 2), [2; 3]);
+}
+
+#[test]
+fn iterators_that_panic_drop_what_they_yielded() {
+    let arena = FrameArena::new(1024);
+    let drops = Arc::new(AtomicUsize::new(0));
+    assert!(panics(|| {
+        arena.share_slice_fill_with(10, |index| {
+            assert!(index < 5);
+            Droppy(Arc::clone(&drops), false)
+        });
+    }));
+    assert_eq!(drops.load(Relaxed), 5);
+    drop(arena);
+    assert_eq!(drops.load(Relaxed), 5);
+}
+
+#[test]
+fn closures_may_allocate_in_the_same_arena() {
+    let arena = FrameArena::new(64);
+    let outer = arena.alloc_slice_fill_with(50, |outer| {
+        let inner = arena.alloc_slice_fill_with(outer, |inner| {
+            arena.alloc(inner);
+            let mut scratch = arena.vec();
+            scratch.extend(0..inner);
+            scratch.len()
+        });
+        inner.iter().sum::<usize>()
+    });
+    for (n, &sum) in outer.iter().enumerate() {
+        assert_eq!(sum, (0..n).sum());
+    }
+    let value = arena.alloc_with(|| *arena.alloc_with(|| *arena.alloc(3)));
+    assert_eq!(*value, 3);
+    let collected = arena.alloc_slice_fill_iter((0..100).map(|n| *arena.alloc(n)));
+    assert!(collected.iter().copied().eq(0..100));
+}
+
+#[test]
+fn iterators_that_lie_about_their_length_are_believed_in_nothing() {
+    let arena = FrameArena::new(64);
+    for hint in [0, 1, 50, 200, 100_000] {
+        for upper in [None, Some(0), Some(hint)] {
+            let slice = arena.alloc_slice_fill_iter(Liar(0..100, hint, upper));
+            assert!(slice.iter().copied().eq(0..100));
+            let arenas = FrameArenas::default();
+            let handle = arenas
+                .local()
+                .share_slice_fill_iter(Liar(0..100, hint, upper));
+            assert!(arenas[handle].iter().copied().eq(0..100));
+        }
+    }
+    // A promise of more than there is memory is an error, not an abort.
+    let error = arena.try_alloc_slice_fill_iter(Liar(0..100, usize::MAX, None));
+    assert!(error.is_err());
+}
+
+#[test]
+fn every_destructor_runs_once_when_some_of_them_panic() {
+    for on_exit in [false, true] {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let mut arenas = FrameArenas::default();
+        for n in 0..10 {
+            arenas.local().share(Droppy(Arc::clone(&drops), n % 3 == 0));
+        }
+        let mut vec = arenas.local().vec();
+        vec.extend((0..10).map(|n| Droppy(Arc::clone(&drops), n % 2 == 0)));
+        vec.share();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                arenas.local().share(Droppy(Arc::clone(&drops), true));
+            });
+        });
+        let expected = if on_exit {
+            assert!(panics(|| drop(arenas)));
+            21
+        } else {
+            arenas.swap();
+            assert_eq!(drops.load(Relaxed), 0);
+            assert!(panics(|| arenas.swap()));
+            assert_eq!(drops.load(Relaxed), 21);
+            // The swap was completed, and the next frames are ordinary ones.
+            assert_eq!(arenas.frame(), 2);
+            let handle = arenas.local().share(5);
+            arenas.swap();
+            assert_eq!(arenas[handle], 5);
+            arenas.swap();
+            21
+        };
+        assert_eq!(drops.load(Relaxed), expected);
+    }
+}
+
+#[test]
+fn destructors_that_panic_while_unwinding_do_not_abort() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    assert!(panics(|| {
+        let mut arenas = FrameArenas::default();
+        arenas.local().share(Droppy(Arc::clone(&drops), true));
+        arenas.swap();
+        arenas.local().share(Droppy(Arc::clone(&drops), true));
+        panic_any("unwinding");
+    }));
+    assert_eq!(drops.load(Relaxed), 2);
+}
+
+#[test]
+fn both_generations_run_their_destructors_when_both_panic_on_exit() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut arenas = FrameArenas::default();
+    arenas.local().share(Droppy(Arc::clone(&drops), true));
+    arenas.swap();
+    arenas.local().share(Droppy(Arc::clone(&drops), true));
+    assert!(panics(|| drop(arenas)));
+    assert_eq!(drops.load(Relaxed), 2);
+}
+
+#[test]
+fn a_reset_that_panics_leaves_an_empty_arena() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut arena = FrameArena::new(1024);
+    let handle = arena.share(Droppy(Arc::clone(&drops), true));
+    arena.share(Droppy(Arc::clone(&drops), false));
+    assert!(panics(|| arena.reset()));
+    assert_eq!((drops.load(Relaxed), arena.used_bytes()), (2, 0));
+    assert!(arena.get(handle).is_none());
+    arena.reset();
+    assert_eq!(drops.load(Relaxed), 2);
+}
+
+#[test]
+fn formatting_that_fails_panics_like_format() {
+    struct Broken;
+    impl std::fmt::Display for Broken {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            Err(std::fmt::Error)
+        }
+    }
+    let arena = FrameArena::new(1024);
+    assert!(panics(|| {
+        arena.alloc_fmt(format_args!("{Broken}"));
+    }));
+    assert_eq!(arena.alloc_str("fine"), "fine");
+}

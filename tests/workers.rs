@@ -1,0 +1,277 @@
+//! Threads: each has its own arena, also when threads come and go.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
+
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle};
+
+fn small() -> FrameArenas {
+    FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 64 << 10,
+        ..Default::default()
+    })
+}
+
+fn address(arena: &FrameArena) -> usize {
+    std::ptr::from_ref(arena).addr()
+}
+
+#[test]
+fn ten_threads_allocate_and_share_at_once() {
+    let mut arenas = small();
+    for frame in 0..50_u64 {
+        let barrier = Barrier::new(10);
+        let handles: Vec<FrameHandle<[u64]>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..10_u64)
+                .map(|n| {
+                    let (arenas, barrier) = (&arenas, &barrier);
+                    scope.spawn(move || {
+                        barrier.wait();
+                        for round in 0..100_u64 {
+                            arenas.local().alloc([round; 10]);
+                        }
+                        arenas.local().share_slice_copy(&[frame * 10 + n; 100])
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        arenas.swap();
+        for (n, handle) in handles.into_iter().enumerate() {
+            assert_eq!(arenas[handle], [frame * 10 + n as u64; 100]);
+        }
+        assert_eq!(arenas.usage().active_workers, 10);
+        assert_eq!(arenas.usage().used_bytes, 10 * (100 * 80 + 800));
+    }
+}
+
+#[test]
+fn threads_that_run_at_once_have_different_arenas() {
+    let arenas = small();
+    let barrier = Barrier::new(8);
+    let addresses: HashSet<usize> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    let address = address(arenas.local());
+                    // Nobody ends before all have looked.
+                    barrier.wait();
+                    address
+                })
+            })
+            .collect();
+        threads.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert_eq!(addresses.len(), 8);
+    // Neighbours share no cache line, nor the pair that is prefetched.
+    assert!(addresses.iter().all(|address| address % 128 == 0));
+}
+
+#[test]
+fn the_data_of_a_thread_that_ended_stays_readable() {
+    let mut arenas = small();
+    let first = thread::scope(|scope| scope.spawn(|| arenas.local().share_str("first")).join());
+    let first = first.unwrap();
+    // A new thread gets the place of the one that ended, but not its arena.
+    let second = thread::scope(|scope| scope.spawn(|| arenas.local().share_str("second")).join());
+    let second = second.unwrap();
+    assert_eq!((&arenas[first], &arenas[second]), ("first", "second"));
+    arenas.swap();
+    assert_eq!((&arenas[first], &arenas[second]), ("first", "second"));
+    arenas.swap();
+    assert!(arenas.get(first).is_none() && arenas.get(second).is_none());
+}
+
+#[test]
+fn a_new_thread_takes_over_the_memory_of_one_that_ended() {
+    let mut arenas = small();
+    for _ in 0..1_000 {
+        thread::scope(|scope| {
+            scope
+                .spawn(|| arenas.local().alloc([1_u8; 100]).len())
+                .join()
+        })
+        .unwrap();
+        arenas.swap();
+    }
+    // Places are given out process-wide, so other tests may move this one to a few of them.
+    assert!(arenas.usage().reserved_bytes <= 20 * 2 * (64 << 10));
+}
+
+#[test]
+fn a_thread_keeps_its_arena_for_the_whole_frame() {
+    let mut arenas = small();
+    let other = small();
+    for _ in 0..10 {
+        let mine = address(arenas.local());
+        let theirs = address(other.local());
+        for _ in 0..10 {
+            assert_eq!(address(arenas.local()), mine);
+            assert_eq!(address(other.local()), theirs);
+        }
+        thread::scope(|scope| {
+            scope.spawn(|| assert_ne!(address(arenas.local()), mine));
+        });
+        assert_eq!(address(arenas.local()), mine);
+        arenas.swap();
+    }
+}
+
+/// Uses the arena that its thread got, while the thread's other locals are being destroyed.
+struct UsesArenaOnExit {
+    arena: RefCell<Option<&'static FrameArena>>,
+    ended: RefCell<Option<Arc<Barrier>>>,
+}
+
+impl Drop for UsesArenaOnExit {
+    fn drop(&mut self) {
+        let barrier = self.ended.take().expect("the thread has set it");
+        // The other thread starts here: the place of this one may be free already.
+        barrier.wait();
+        let arena = self.arena.take().expect("the thread has set it");
+        for n in 0..10_000_u64 {
+            assert_eq!(*arena.alloc(n), n);
+        }
+        barrier.wait();
+    }
+}
+
+#[test]
+fn an_arena_kept_in_a_thread_local_is_nobody_elses_while_the_thread_ends() {
+    static ARENAS: OnceLock<FrameArenas> = OnceLock::new();
+    thread_local! {
+        // Initialised before the arena is used, so that it is destroyed after whatever
+        // the arena's bookkeeping has in thread locals.
+        static KEPT: UsesArenaOnExit = const {
+            UsesArenaOnExit { arena: RefCell::new(None), ended: RefCell::new(None) }
+        };
+    }
+    let arenas = ARENAS.get_or_init(small);
+    for _ in 0..20 {
+        let barrier = Arc::new(Barrier::new(2));
+        let for_thread = Arc::clone(&barrier);
+        let ending = thread::spawn(move || {
+            KEPT.with(|kept| {
+                kept.ended.replace(Some(for_thread));
+                kept.arena.replace(Some(arenas.local()));
+            });
+            address(arenas.local())
+        });
+        barrier.wait();
+        let new = thread::spawn(move || {
+            let arena = arenas.local();
+            for n in 0..10_000_u64 {
+                assert_eq!(*arena.alloc(n), n);
+            }
+            address(arena)
+        });
+        let new = new.join().unwrap();
+        barrier.wait();
+        assert_ne!(ending.join().unwrap(), new);
+    }
+}
+
+#[test]
+fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 128,
+        ..Default::default()
+    });
+    for _ in 0..2_000 {
+        thread::scope(|scope| scope.spawn(|| *arenas.local().alloc(1)).join()).unwrap();
+    }
+    arenas.swap();
+    assert_eq!(arenas.usage().active_workers, 2_000);
+    // All of them had no name, so they are one line in the list.
+    assert_eq!(arenas.usage().workers.len(), 1);
+    drop(arenas);
+}
+
+#[test]
+fn figures_can_be_read_while_others_allocate() {
+    let arenas = small();
+    let barrier = Barrier::new(3);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                barrier.wait();
+                for n in 0..20_000_u64 {
+                    arenas.local().alloc(n);
+                }
+            });
+        }
+        barrier.wait();
+        let mut highest = 0;
+        for _ in 0..1_000 {
+            highest = highest.max(arenas.used_bytes());
+        }
+        // Off by what a chunk holds at the most, while a worker moves on to another.
+        assert!(highest <= 2 * (160_000 + 128 * 1024), "{highest}");
+    });
+    assert_eq!(arenas.used_bytes(), 2 * 160_000);
+}
+
+#[test]
+fn workers_are_listed_by_the_name_of_their_thread() {
+    let mut arenas = small();
+    for (name, bytes) in [("loader", 100), ("audio", 50), ("loader", 100)] {
+        thread::scope(|scope| {
+            thread::Builder::new()
+                .name(name.into())
+                .spawn_scoped(scope, || {
+                    arenas.local().alloc_slice_fill_copy(bytes, 0_u64);
+                })
+                .unwrap();
+        });
+    }
+    arenas.swap();
+    let mut workers: Vec<_> = arenas
+        .usage()
+        .workers
+        .iter()
+        .map(|worker| (&*worker.name, worker.used_bytes, worker.idle_frames))
+        .collect();
+    workers.sort_unstable();
+    assert_eq!(workers, [("audio", 400, 0), ("loader", 1_600, 0)]);
+
+    arenas.swap();
+    let usage = arenas.usage();
+    assert_eq!((usage.used_bytes, usage.active_workers), (0, 0));
+    assert_eq!(usage.high_watermark_bytes, 2_000);
+    assert!(usage.workers.iter().all(|worker| worker.idle_frames == 1));
+    for _ in 0..600 {
+        arenas.swap();
+    }
+    assert!(arenas.usage().workers.is_empty());
+}
+
+#[test]
+fn a_budget_covers_all_workers_and_generations() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 64 << 10,
+        budget_bytes: Some(200 << 10),
+        ..Default::default()
+    });
+    for _ in 0..2 {
+        arenas.local().alloc(1_u8);
+        arenas.swap();
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            arenas.local().alloc(1_u8);
+            // A chunk of the usual size is beyond the budget, a small one is not.
+            let error = arenas.local().try_alloc([0_u8; 70 << 10]).unwrap_err();
+            assert!(
+                error.to_string().contains("8192 of 204800 remain"),
+                "{error}"
+            );
+            arenas.local().alloc([0_u8; 63 << 10]);
+            arenas.local().alloc([0_u8; 4 << 10]);
+        });
+    });
+    arenas.swap();
+    assert_eq!(arenas.usage().reserved_bytes, (192 + 4) << 10);
+}
