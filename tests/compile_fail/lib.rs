@@ -1,0 +1,1 @@
+//! Nothing: the programs that must not compile are in `cases`.
