@@ -1,0 +1,293 @@
+//! Runs a headless app for a long time under random load, and checks that nothing grows.
+//!
+//! `cargo run --release --example soak -- [FRAMES] [PLOT.svg]`
+//!
+//! Four systems allocate in parallel, with spikes; leases are taken and kept for a random time,
+//! and memory is trimmed. After each frame the figures must add up; in the end every shared value
+//! must have been dropped once, and resident memory must be where it was after the warm-up.
+//!
+//! What glibc's allocator keeps of freed chunks for itself hides that for the first 100,000 frames
+//! or so; `MALLOC_MMAP_THRESHOLD_=65536` in the environment makes it give them back at once.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Instant;
+
+use bevy_app::{App, Last, TaskPoolOptions, TaskPoolPlugin, Update};
+use bevy_ecs::prelude::*;
+use bevy_frame_arena::{FrameArenaPlugin, FrameArenaSettings, FrameArenas, FrameLease};
+
+const SAMPLES: u64 = 200;
+
+static SHARED: AtomicU64 = AtomicU64::new(0);
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes that the systems of this frame have seen their arenas hand out.
+#[derive(Resource, Default)]
+struct Expected(AtomicUsize);
+
+/// Leases, with the frame in which each one ends.
+#[derive(Resource, Default)]
+struct Leases(Vec<(u64, FrameLease)>);
+
+/// The highest figures so far.
+#[derive(Resource, Default)]
+struct Totals {
+    used_bytes: u64,
+    overflows: u64,
+    most_parked: usize,
+    most_reserved_bytes: usize,
+}
+
+/// One line of the plot.
+struct Sample {
+    resident_bytes: usize,
+    reserved_bytes: usize,
+    used_bytes: usize,
+}
+
+/// A shared value with a destructor.
+struct Counted;
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        DROPPED.fetch_add(1, Relaxed);
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let frames: u64 = arguments.next().map_or(20_000, |frames| {
+        frames
+            .parse()
+            .expect("the first argument is a number of frames")
+    });
+    let plot = arguments.next();
+
+    let mut app = App::new();
+    app.add_plugins((
+        TaskPoolPlugin {
+            task_pool_options: TaskPoolOptions::with_num_threads(8),
+        },
+        FrameArenaPlugin {
+            settings: FrameArenaSettings {
+                worker_capacity_bytes: 256 << 10,
+                trim_after_frames: Some(120),
+                ..FrameArenaSettings::default()
+            },
+            ..FrameArenaPlugin::default()
+        },
+    ))
+    .init_resource::<Expected>()
+    .init_resource::<Leases>()
+    .init_resource::<Totals>()
+    .add_systems(
+        Update,
+        (load::<1>, load::<2>, load::<3>, load::<4>, hold_leases),
+    )
+    .add_systems(Last, check_figures);
+    app.finish();
+
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    for frame in 0..frames {
+        app.update();
+        if frame % frames.div_ceil(SAMPLES) == 0 {
+            let usage = app.world().resource::<FrameArenas>().usage();
+            samples.push(Sample {
+                resident_bytes: resident_bytes(),
+                reserved_bytes: usage.reserved_bytes,
+                used_bytes: usage.used_bytes,
+            });
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let totals = app
+        .world_mut()
+        .remove_resource::<Totals>()
+        .expect("it was added");
+    drop(app);
+
+    report(frames, seconds, &totals);
+    if let Some(path) = plot {
+        std::fs::write(&path, svg(&samples)).expect("the plot can be written");
+    }
+    let shared = (SHARED.load(Relaxed), DROPPED.load(Relaxed));
+    println!(
+        "shared values         {} made, {} dropped",
+        shared.0, shared.1
+    );
+    if is_flat(&samples) && shared.0 == shared.1 {
+        println!("soak: ok");
+        ExitCode::SUCCESS
+    } else {
+        println!("soak: FAILED");
+        ExitCode::FAILURE
+    }
+}
+
+/// Allocates a random amount, now and then a great deal.
+fn load<const SEED: u64>(arenas: Res<FrameArenas>, expected: Res<Expected>) {
+    let mut random =
+        Random(arenas.frame().wrapping_mul(0x9E37_79B9) ^ SEED.wrapping_mul(0xABCD_EF01));
+    let arena = arenas.local();
+    let before = arena.used_bytes();
+
+    let mut list = arena.vec();
+    for number in 0..random.below(200) {
+        list.push(number);
+        if number % 16 == 0 {
+            arena.alloc_fmt(format_args!("entity {number}"));
+        }
+    }
+    let handle = arena.share_slice_copy(&list);
+    assert_eq!(arenas[handle], *list);
+    if random.below(8) == 0 {
+        SHARED.fetch_add(1, Relaxed);
+        arena.share(Counted);
+    }
+    if random.below(700) == 0 {
+        let len = (1 + random.below(4) as usize) << 20;
+        arena.alloc_slice_fill_copy(len, SEED as u8);
+    }
+    drop(list);
+    expected.0.fetch_add(arena.used_bytes() - before, Relaxed);
+}
+
+/// Takes leases, and ends those that are due.
+fn hold_leases(arenas: Res<FrameArenas>, mut leases: ResMut<Leases>) {
+    let frame = arenas.frame();
+    let mut random = Random(frame | 1 << 40);
+    if random.below(6) == 0 {
+        leases.0.push((frame + random.below(12), arenas.lease()));
+    }
+    leases.0.retain(|(end, _)| *end > frame);
+}
+
+/// Compares this frame's figures with what the systems have seen, and the last one's among each
+/// other.
+fn check_figures(arenas: Res<FrameArenas>, expected: Res<Expected>, mut totals: ResMut<Totals>) {
+    let used = expected.0.swap(0, Relaxed);
+    assert_eq!(arenas.used_bytes(), used);
+    let usage = arenas.usage();
+    assert_eq!(usage.frame + 1, arenas.frame());
+    assert_eq!(
+        usage
+            .workers
+            .iter()
+            .map(|worker| worker.used_bytes)
+            .sum::<usize>(),
+        usage.used_bytes
+    );
+    assert!(usage.generations >= 2 + usage.parked);
+    assert!(usage.used_bytes <= usage.high_watermark_bytes);
+    totals.used_bytes += used as u64;
+    totals.overflows += u64::from(usage.overflows);
+    totals.most_parked = totals.most_parked.max(usage.parked);
+    totals.most_reserved_bytes = totals.most_reserved_bytes.max(usage.reserved_bytes);
+}
+
+fn report(frames: u64, seconds: f64, totals: &Totals) {
+    println!("frames                {frames} in {seconds:.1} s");
+    println!(
+        "handed out            {:.1} GiB",
+        totals.used_bytes as f64 / (1_u64 << 30) as f64
+    );
+    println!("overflows             {}", totals.overflows);
+    println!("most parked           {}", totals.most_parked);
+    println!(
+        "most reserved         {:.1} MiB",
+        mib(totals.most_reserved_bytes)
+    );
+}
+
+/// Whether the last quarter needs no more memory than the first half, give or take a spike.
+fn is_flat(samples: &[Sample]) -> bool {
+    let quarter = samples.len() / 4;
+    let most = |part: &[Sample]| {
+        part.iter()
+            .map(|sample| sample.resident_bytes)
+            .max()
+            .unwrap_or(0)
+    };
+    let (early, late) = (most(&samples[..2 * quarter]), most(&samples[3 * quarter..]));
+    println!(
+        "resident, at most     {:.1} MiB early, {:.1} MiB late",
+        mib(early),
+        mib(late)
+    );
+    late <= early + early / 4 + (8 << 20)
+}
+
+/// Returns the resident memory of this process, or zero where `/proc` does not say.
+fn resident_bytes() -> usize {
+    let Ok(statm) = std::fs::read_to_string("/proc/self/statm") else {
+        return 0;
+    };
+    let pages = statm
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<usize>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+/// The name, the colour and the value of a line.
+type Line = (&'static str, &'static str, fn(&Sample) -> usize);
+
+fn svg(samples: &[Sample]) -> String {
+    let most = samples
+        .iter()
+        .map(|sample| sample.resident_bytes.max(sample.reserved_bytes))
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let mut svg = String::from(
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 660 240' font-family='sans-serif' \
+         font-size='11'><rect width='660' height='240' fill='white'/>",
+    );
+    let lines: [Line; 3] = [
+        ("resident", "#c33", |sample| sample.resident_bytes),
+        ("reserved", "#36c", |sample| sample.reserved_bytes),
+        ("used", "#393", |sample| sample.used_bytes),
+    ];
+    for (row, (name, colour, value)) in lines.into_iter().enumerate() {
+        let mut points = String::new();
+        for (index, sample) in samples.iter().enumerate() {
+            let x = 10.0 + 640.0 * index as f64 / samples.len() as f64;
+            let y = 230.0 - 190.0 * value(sample) as f64 / most as f64;
+            write!(points, "{x:.1},{y:.1} ").expect("a string takes everything");
+        }
+        write!(
+            svg,
+            "<polyline fill='none' stroke='{colour}' points='{points}'/>\
+             <text x='{}' y='16' fill='{colour}'>{name}</text>",
+            10 + 80 * row
+        )
+        .expect("a string takes everything");
+    }
+    write!(
+        svg,
+        "<text x='260' y='16'>top: {:.1} MiB</text></svg>",
+        mib(most)
+    )
+    .expect("a string takes everything");
+    svg
+}
+
+fn mib(bytes: usize) -> f64 {
+    bytes as f64 / (1 << 20) as f64
+}
+
+/// A small generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}

@@ -1,0 +1,18 @@
+//! Programs of the model test, chosen by coverage.
+#![no_main]
+
+#[path = "../../tests/model"]
+mod model {
+    pub(crate) mod interpreter;
+    pub(crate) mod live;
+    pub(crate) mod program;
+    pub(crate) mod reference;
+    pub(crate) mod shared;
+    pub(crate) mod tracked;
+    pub(crate) mod worker;
+}
+
+use libfuzzer_sys::fuzz_target;
+use model::program::Program;
+
+fuzz_target!(|program: Program| model::interpreter::run(&program));

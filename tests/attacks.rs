@@ -1,0 +1,250 @@
+//! Attempts to reach undefined behaviour, or a broken state, from safe code.
+#![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
+
+mod attacks {
+    mod bombs;
+    pub(crate) mod hostile_allocator;
+}
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use attacks::hostile_allocator::{Hostile, Trick, with, with_neighbours};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, OverflowPolicy};
+
+#[global_allocator]
+static GLOBAL: Hostile = Hostile;
+
+/// Chunks of 128 bytes: every second allocation of a test changes the chunk.
+fn tiny() -> FrameArena {
+    FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: 128,
+        ..FrameArenaSettings::default()
+    })
+}
+
+pub(crate) fn panics(work: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(work)).is_err()
+}
+
+#[test]
+fn a_global_allocator_may_use_the_arena_that_it_allocates_for() {
+    thread_local! {
+        static ARENA: FrameArena = tiny();
+        static NESTED: Cell<usize> = const { Cell::new(0) };
+    }
+    fn allocate_in_the_same_arena() {
+        NESTED.set(ARENA.with(|arena| arena.alloc([1_u8; 64]).as_ptr().addr()));
+    }
+    ARENA.with(|arena| {
+        let call_back = Trick::CallBack(allocate_in_the_same_arena);
+        let outer = with(call_back, || arena.alloc([2_u8; 64]));
+        let (outer, nested) = (outer.as_ptr().addr(), NESTED.get());
+        assert_ne!(nested, 0, "the allocator called back");
+        assert!(outer.abs_diff(nested) >= 64, "two live values share memory");
+    });
+}
+
+#[test]
+fn a_block_at_the_border_of_two_chunks_is_not_mistaken_for_the_newest() {
+    for downwards in [false, true] {
+        with_neighbours(downwards, || {
+            let arena = tiny();
+            let mut full = arena.vec_with_capacity::<u8>(128);
+            full.extend([1; 128]);
+            // Another chunk, whose start is where the first one ends, or the other way round.
+            let mut other = arena.vec_with_capacity::<u8>(128);
+            other.clear();
+            other.shrink_to_fit();
+            let old_place = full.as_ptr();
+
+            full.reserve_exact(8);
+            assert_ne!(full.as_ptr(), old_place, "it grew into another chunk");
+            full.extend([1; 8]);
+            let neighbour = arena.alloc([3_u8; 64]);
+            full.shrink_to(16);
+            full.truncate(16);
+            let last = arena.alloc([4_u8; 64]);
+            assert!(full.iter().all(|&byte| byte == 1));
+            drop(full);
+            let fresh = arena.alloc([5_u8; 64]);
+            assert_eq!((*neighbour, *last, *fresh), ([3; 64], [4; 64], [5; 64]));
+        });
+    }
+}
+
+#[test]
+fn closures_iterators_and_formatters_may_use_the_arena() {
+    struct Recursive<'a>(&'a FrameArena, u32);
+    impl fmt::Display for Recursive<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("x")?;
+            if self.1 > 0 {
+                let inner = self
+                    .0
+                    .alloc_fmt(format_args!("{}", Recursive(self.0, self.1 - 1)));
+                f.write_str(inner)?;
+            }
+            f.write_str("y")
+        }
+    }
+    let arena = tiny();
+    let text = arena.alloc_fmt(format_args!("{}", Recursive(&arena, 20)));
+    assert_eq!(&*text, format!("{}{}", "x".repeat(21), "y".repeat(21)));
+
+    let nested = arena.alloc_slice_fill_with(50, |i| &*arena.alloc_slice_fill_copy(i, i));
+    let lazy = (0..50).map(|i| &*arena.alloc_with(|| *arena.alloc(i)));
+    let collected = arena.alloc_slice_fill_iter(lazy);
+    for i in 0..50 {
+        assert!(nested[i].len() == i && nested[i].iter().all(|&value| value == i));
+        assert_eq!(*collected[i], i);
+    }
+}
+
+#[test]
+fn a_destructor_may_allocate_while_its_box_is_freed() {
+    struct Late<'a>(&'a FrameArena, &'a Cell<Option<&'a mut u64>>);
+    impl Drop for Late<'_> {
+        fn drop(&mut self) {
+            self.1.set(Some(self.0.alloc(11)));
+        }
+    }
+    let (arena, late) = (tiny(), Cell::new(None));
+    drop(arena.boxed(Late(&arena, &late)));
+    let after = arena.alloc(22_u64);
+    assert_eq!((late.take().copied(), *after), (Some(11), 22));
+}
+
+#[test]
+fn sizes_and_alignments_at_the_limits_fail_or_fit_and_never_wrap() {
+    let arena = FrameArena::new(256);
+    for shift in 0..usize::BITS {
+        let align = 1_usize << shift;
+        // No bytes are always there, wherever they are.
+        let none = arena.alloc_slice_aligned(0, align, 0_u8);
+        assert_eq!(none.as_ptr().addr() % align, 0);
+        let huge = isize::MAX as usize - (align - 1).min(isize::MAX as usize);
+        for len in [huge, huge / 2 + 1] {
+            // Miri has no allocator that fails.
+            if len > 1 << 50 && !cfg!(miri) {
+                assert!(arena.try_alloc_slice_aligned(len, align, 0_u8).is_err());
+            }
+        }
+    }
+    for len in [usize::MAX, usize::MAX / 2, isize::MAX as usize / 8 + 1] {
+        let error = arena.try_alloc_slice_fill_copy(len, 0_u64).unwrap_err();
+        assert_eq!(
+            error,
+            ArenaError::TooLong {
+                len,
+                element_bytes: 8
+            }
+        );
+    }
+    assert_eq!(arena.alloc_slice_copy(&[(); usize::MAX]).len(), usize::MAX);
+    assert_eq!(*arena.alloc(5_u8), 5, "the arena is still usable");
+}
+
+#[test]
+fn a_hard_limit_can_be_used_to_its_last_byte() {
+    let arena = full_arena();
+    assert!(arena.try_alloc_slice_fill_copy(129, 0_u8).is_err());
+    assert_eq!(arena.alloc_slice_fill_copy(128, 7_u8), [7; 128]);
+    assert!(arena.try_alloc(0_u8).is_err());
+}
+
+#[test]
+fn memory_in_use_is_not_trimmed() {
+    let mut arena = FrameArena::new(128);
+    arena.alloc_slice_fill_copy(1 << 20, 0_u8);
+    arena.reset();
+    arena.trim();
+    let handle = arena.share([7_u8; 64]);
+    let capacity = arena.capacity_bytes();
+    arena.trim();
+    assert_eq!(arena.capacity_bytes(), capacity);
+    assert_eq!(arena.get(handle), Some(&[7; 64]));
+    arena.reset();
+    arena.trim();
+    assert_eq!(arena.capacity_bytes(), 0, "unused memory is");
+}
+
+#[test]
+fn a_capacity_that_does_not_exist_is_an_error() {
+    // Miri has no allocator that fails, but a layout that does not exist.
+    let limits = [usize::MAX, isize::MAX as usize, 1 << 60];
+    for &bytes in &limits[..if cfg!(miri) { 2 } else { 3 }] {
+        let made = FrameArena::try_new(bytes);
+        assert!(
+            matches!(made, Err(ArenaError::AllocationFailed { .. })),
+            "{bytes}: {made:?}"
+        );
+    }
+}
+
+#[test]
+fn the_pointers_of_moved_and_swapped_arenas_stay_with_their_memory() {
+    let (mut a, mut b) = (FrameArena::new(256), FrameArena::new(256));
+    let (in_a, in_b) = (a.share(1), b.share(2));
+    std::mem::swap(&mut a, &mut b);
+    assert_eq!((a.get(in_a), b.get(in_a)), (None, Some(&1)));
+    assert_eq!((a.get(in_b), b.get(in_b)), (Some(&2), None));
+    let moved = Box::new(b);
+    a.reset();
+    assert_eq!((a.get(in_b), moved.get(in_a)), (None, Some(&1)));
+
+    let (mut x, mut y) = (FrameArenas::default(), FrameArenas::default());
+    let (in_x, in_y) = (x.local().share(1), y.local().share(2));
+    let (address_x, address_y) = (address(x.local()), address(y.local()));
+    std::mem::swap(&mut x, &mut y);
+    assert_eq!(
+        (address(x.local()), address(y.local())),
+        (address_y, address_x)
+    );
+    assert_eq!((x.get(in_x), x.get(in_y)), (None, Some(&2)));
+    y.swap();
+    y.swap();
+    assert_eq!((y.get(in_x), x.get(in_y)), (None, Some(&2)));
+}
+
+fn address(arena: &FrameArena) -> usize {
+    std::ptr::from_ref(arena).addr()
+}
+
+#[test]
+fn a_report_of_a_failure_may_fail_and_panic_itself() {
+    struct Listener;
+    impl tracing::Subscriber for Listener {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, _: &tracing::Event<'_>) {
+            assert!(full_arena().vec::<u64>().try_reserve(64).is_err());
+            panic!("a listener that panics");
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+    tracing::subscriber::with_default(Listener, || {
+        let arena = full_arena();
+        let mut vec = arena.vec::<u64>();
+        assert!(panics(|| drop(vec.try_reserve(64))), "it is reported once");
+        assert!(vec.try_reserve(64).is_err());
+        vec.push(1);
+        assert_eq!(*vec, [1]);
+    });
+}
+
+fn full_arena() -> FrameArena {
+    FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: 128,
+        overflow: OverflowPolicy::Fail,
+        ..FrameArenaSettings::default()
+    })
+}

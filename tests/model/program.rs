@@ -1,0 +1,170 @@
+//! Programs: what the interpreter runs, and what a failure is shrunk to.
+
+use bevy_frame_arena::{FrameArenaSettings, OverflowPolicy};
+
+/// A program over two `FrameArenas` and up to eight worker threads.
+#[derive(Clone, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub(crate) struct Program {
+    /// The settings of the two `FrameArenas`.
+    pub(crate) policies: [Policy; 2],
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A memory policy.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub(crate) enum Policy {
+    Default,
+    TinyChunksThatTrim,
+    NoFirstChunk,
+    Fail,
+    Budget,
+}
+
+/// One step. Numbers are taken modulo what there is to choose from.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub(crate) enum Step {
+    Allocate {
+        worker: u8,
+        arenas: u8,
+        method: Method,
+        bytes: u32,
+        align_shift: u8,
+    },
+    /// Overwrites a live allocation.
+    Write {
+        worker: u8,
+        nth: u8,
+    },
+    /// Grows a live container.
+    Grow {
+        worker: u8,
+        nth: u8,
+        by: u16,
+    },
+    /// Shrinks a live container.
+    Shrink {
+        worker: u8,
+        nth: u8,
+        to: u16,
+    },
+    /// Drops a live allocation.
+    Free {
+        worker: u8,
+        nth: u8,
+    },
+    Share {
+        worker: u8,
+        arenas: u8,
+        kind: SharedKind,
+        bytes: u32,
+    },
+    /// Resolves any handle ever made, in any arenas.
+    Get {
+        worker: u8,
+        arenas: u8,
+        nth: u8,
+    },
+    Lease {
+        arenas: u8,
+    },
+    LeaseHandle {
+        arenas: u8,
+        nth: u8,
+    },
+    GetLeased {
+        lease: u8,
+        nth: u8,
+    },
+    EndLease {
+        lease: u8,
+    },
+    Swap {
+        arenas: u8,
+    },
+    /// Ends a worker's thread; its next step starts another.
+    ExitThread {
+        worker: u8,
+    },
+    /// Drops the arenas and makes new ones.
+    Replace {
+        arenas: u8,
+        policy: Policy,
+    },
+}
+
+/// How a worker allocates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub(crate) enum Method {
+    Word,
+    WordWith,
+    Page,
+    Layout,
+    Copy,
+    FillCopy,
+    FillWith,
+    FillIter,
+    Aligned,
+    Str,
+    Fmt,
+    BoxTracked,
+    Vec,
+    VecTracked,
+    Map,
+    Text,
+}
+
+/// How a worker shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub(crate) enum SharedKind {
+    Word,
+    Box,
+    Copy,
+    Iter,
+    Vec,
+    Str,
+    Text,
+    Tracked,
+    TrackedSlice,
+    /// Panics when it is dropped.
+    Bomb,
+}
+
+impl Policy {
+    pub(crate) fn settings(self) -> FrameArenaSettings {
+        let default = FrameArenaSettings {
+            fill_recycled: true,
+            ..FrameArenaSettings::default()
+        };
+        match self {
+            Self::Default => default,
+            Self::TinyChunksThatTrim => FrameArenaSettings {
+                worker_capacity_bytes: 256,
+                trim_after_frames: Some(2),
+                ..default
+            },
+            Self::NoFirstChunk => FrameArenaSettings {
+                worker_capacity_bytes: 0,
+                trim_after_frames: None,
+                fill_recycled: false,
+                ..default
+            },
+            Self::Fail => FrameArenaSettings {
+                worker_capacity_bytes: 16 << 10,
+                overflow: OverflowPolicy::Fail,
+                trim_after_frames: Some(1),
+                ..default
+            },
+            Self::Budget => FrameArenaSettings {
+                worker_capacity_bytes: 4 << 10,
+                budget_bytes: Some(256 << 10),
+                trim_after_frames: None,
+                ..default
+            },
+        }
+    }
+}

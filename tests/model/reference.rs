@@ -1,0 +1,145 @@
+//! The reference: what must resolve, what must be dropped, and what the figures must be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas, FrameUsage};
+
+use super::shared::{AnyHandle, Contents, Shared};
+use super::worker::Figures;
+
+/// One frame of one `FrameArenas`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FrameId {
+    /// Which `FrameArenas`: a number that is not used again when they are replaced.
+    pub(crate) arenas: usize,
+    pub(crate) frame: u64,
+}
+
+/// What is known of one `FrameArenas`.
+pub(crate) struct Reference {
+    pub(crate) id: usize,
+    pub(crate) frame: u64,
+    pub(crate) settings: FrameArenaSettings,
+    /// Of each thread that allocated in this frame, by its number.
+    pub(crate) figures: BTreeMap<usize, Figures>,
+    pub(crate) stale_lookups: u64,
+    high_watermark_bytes: usize,
+    /// Frames that a lease kept from being recycled.
+    parked: BTreeSet<u64>,
+    /// Generations beyond the two, where spares are never given back.
+    extra_generations: usize,
+}
+
+/// A handle, and what it must resolve to.
+pub(crate) struct Record {
+    pub(crate) handle: AnyHandle,
+    pub(crate) contents: Contents,
+    pub(crate) range: (usize, usize),
+    pub(crate) made_in: FrameId,
+}
+
+impl Record {
+    pub(crate) fn new(shared: Shared, made_in: FrameId) -> Self {
+        Self {
+            handle: shared.handle,
+            contents: shared.contents,
+            range: shared.range,
+            made_in,
+        }
+    }
+
+    pub(crate) fn tracked(&self) -> &[usize] {
+        match &self.contents {
+            Contents::Tracked(ids) => ids,
+            _ => &[],
+        }
+    }
+}
+
+impl Reference {
+    pub(crate) fn new(id: usize, settings: FrameArenaSettings) -> Self {
+        Self {
+            id,
+            frame: 0,
+            settings,
+            figures: BTreeMap::new(),
+            stale_lookups: 0,
+            high_watermark_bytes: 0,
+            parked: BTreeSet::new(),
+            extra_generations: 0,
+        }
+    }
+
+    pub(crate) fn current(&self) -> FrameId {
+        FrameId {
+            arenas: self.id,
+            frame: self.frame,
+        }
+    }
+
+    /// Whether a handle of `frame` resolves.
+    pub(crate) fn resolves(&self, frame: FrameId) -> bool {
+        frame.arenas == self.id && frame.frame + 1 >= self.frame
+    }
+
+    /// Whether a frame was ended by a lease's end, but waits for the next swap to be recycled.
+    pub(crate) fn waits(&self, frame: FrameId) -> bool {
+        frame.arenas == self.id && self.parked.contains(&frame.frame)
+    }
+
+    pub(crate) fn used_bytes(&self) -> usize {
+        self.figures
+            .values()
+            .map(|figures| figures.used_bytes)
+            .sum()
+    }
+
+    /// Does what a swap does, and compares the figures of the frame that it ended.
+    pub(crate) fn swap(&mut self, arenas: &FrameArenas, is_leased: impl Fn(FrameId) -> bool) {
+        let ended = self.frame;
+        self.frame += 1;
+        assert_eq!(arenas.frame(), self.frame);
+
+        // The frame before the one that ended is due.
+        let id = self.id;
+        let is_leased = |frame| is_leased(FrameId { arenas: id, frame });
+        self.parked.retain(|&frame| is_leased(frame));
+        if let Some(due) = ended.checked_sub(1)
+            && is_leased(due)
+        {
+            self.parked.insert(due);
+        }
+        self.extra_generations = self.extra_generations.max(self.parked.len());
+        self.compare(arenas.usage(), ended);
+        self.figures.clear();
+        self.stale_lookups = 0;
+        assert_eq!(arenas.used_bytes(), 0, "a frame starts empty");
+    }
+
+    fn compare(&mut self, usage: &FrameUsage, ended: u64) {
+        let used = self.used_bytes();
+        self.high_watermark_bytes = self.high_watermark_bytes.max(used);
+        let overflows = self.figures.values().map(|figures| figures.overflows).sum();
+        assert_eq!(usage.frame, ended);
+        assert_eq!(usage.used_bytes, used);
+        assert_eq!(usage.high_watermark_bytes, self.high_watermark_bytes);
+        assert_eq!(usage.overflows, overflows);
+        assert_eq!(usage.active_workers, self.figures.len());
+        assert_eq!(usage.stale_lookups, self.stale_lookups);
+        assert_eq!(usage.parked, self.parked.len());
+        let by_name = usage.workers.iter().map(|worker| worker.used_bytes);
+        assert_eq!(by_name.sum::<usize>(), used);
+        let capacity: usize = self.figures.values().map(|f| f.capacity_bytes).sum();
+        let by_name = usage.workers.iter().map(|worker| worker.capacity_bytes);
+        assert_eq!(by_name.sum::<usize>(), capacity);
+        assert!(usage.reserved_bytes >= capacity);
+        assert!(usage.generations >= 2 + self.parked.len());
+        assert!(usage.generations <= 2 + self.extra_generations);
+        if self.settings.trim_after_frames.is_none() {
+            assert_eq!(usage.generations, 2 + self.extra_generations);
+        }
+        if let Some(budget) = self.settings.budget_bytes {
+            assert!(usage.reserved_bytes <= budget);
+        }
+    }
+}

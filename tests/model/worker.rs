@@ -1,0 +1,296 @@
+//! Worker threads that do one step at a time, when they are told to.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::JoinHandle;
+
+use bevy_frame_arena::{FrameArena, FrameArenas, OverflowPolicy};
+
+use super::live::{Live, Request};
+use super::program::{Method, SharedKind};
+use super::shared::{AnyHandle, Contents, Shared, share};
+use super::tracked::Log;
+
+/// The two `FrameArenas`, as the workers see them.
+pub(crate) type Pair = [Arc<RwLock<FrameArenas>>; 2];
+
+/// What a worker is told to do.
+pub(crate) enum Order {
+    Allocate {
+        arenas: usize,
+        method: Method,
+        bytes: usize,
+        align: usize,
+        seed: u8,
+    },
+    Write(usize, u8),
+    Grow(usize, usize, u8),
+    Shrink(usize, usize),
+    Free(usize),
+    Share {
+        arenas: usize,
+        kind: SharedKind,
+        bytes: usize,
+        seed: u8,
+    },
+    Get {
+        arenas: usize,
+        handle: AnyHandle,
+        contents: Contents,
+        resolves: bool,
+    },
+    /// Drops everything that borrows the arenas, and the locks.
+    EndFrame,
+}
+
+/// The figures of a worker's arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    pub(crate) used_bytes: usize,
+    pub(crate) capacity_bytes: usize,
+    pub(crate) overflows: u32,
+}
+
+/// What a worker answers.
+#[derive(Default)]
+pub(crate) struct Report {
+    /// The addresses of what it holds.
+    pub(crate) ranges: Vec<(usize, usize)>,
+    /// The tracked values that it holds.
+    pub(crate) tracked: Vec<usize>,
+    /// Of each arenas that it used in this frame.
+    pub(crate) figures: [Option<Figures>; 2],
+    pub(crate) shared: Option<Shared>,
+}
+
+/// A worker thread.
+pub(crate) struct Worker {
+    /// A number that no other thread of the program has.
+    pub(crate) number: usize,
+    pub(crate) last: Report,
+    orders: Option<Sender<Order>>,
+    reports: Receiver<Report>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    pub(crate) fn spawn(number: usize, name: String, arenas: &Pair, log: &Arc<Log>) -> Self {
+        let (orders, inbox) = channel();
+        let (outbox, reports) = channel();
+        let (arenas, log) = (arenas.clone(), Arc::clone(log));
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || {
+                // A frame starts with its first order, and ends with `EndFrame`.
+                while let Ok(first) = inbox.recv() {
+                    live_for_a_frame(first, &inbox, &outbox, &arenas, &log);
+                }
+            })
+            .expect("a thread");
+        Self {
+            number,
+            last: Report::default(),
+            orders: Some(orders),
+            reports,
+            thread: Some(thread),
+        }
+    }
+
+    /// Has an order carried out; fails as the worker fails.
+    pub(crate) fn order(&mut self, order: Order) -> Option<Shared> {
+        let orders = self.orders.as_ref().expect("the worker was not ended");
+        let report = orders
+            .send(order)
+            .ok()
+            .and_then(|()| self.reports.recv().ok());
+        let Some(report) = report else {
+            let thread = self.thread.take().expect("the worker was not ended");
+            std::panic::resume_unwind(thread.join().expect_err("the worker panicked"));
+        };
+        self.last = report;
+        self.last.shared.take()
+    }
+
+    /// Ends the thread and waits for it.
+    pub(crate) fn exit(mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            thread
+                .join()
+                .expect("the worker has carried out all orders");
+        }
+    }
+}
+
+fn live_for_a_frame(
+    first: Order,
+    inbox: &Receiver<Order>,
+    outbox: &Sender<Report>,
+    arenas: &Pair,
+    log: &Arc<Log>,
+) {
+    let locks =
+        [0, 1].map(|index: usize| arenas[index].read().unwrap_or_else(PoisonError::into_inner));
+    let mut frame = Frame {
+        arenas: [&locks[0], &locks[1]],
+        used: [false; 2],
+        live: Vec::new(),
+        log,
+    };
+    let mut next = Some(first);
+    while let Some(order) = next {
+        let ends = matches!(order, Order::EndFrame);
+        let shared = frame.carry_out(order);
+        let mut report = frame.report();
+        report.shared = shared;
+        if ends {
+            drop(frame);
+            drop(locks);
+            // Nobody waits for a worker that outlives the program.
+            let _ = outbox.send(report);
+            return;
+        }
+        let _ = outbox.send(report);
+        next = inbox.recv().ok();
+    }
+}
+
+/// What a worker holds between two swaps.
+struct Frame<'a> {
+    arenas: [&'a FrameArenas; 2],
+    used: [bool; 2],
+    live: Vec<Live<'a>>,
+    log: &'a Arc<Log>,
+}
+
+impl<'a> Frame<'a> {
+    fn carry_out(&mut self, order: Order) -> Option<Shared> {
+        match order {
+            Order::Allocate {
+                arenas,
+                method,
+                bytes,
+                align,
+                seed,
+            } => self.allocate(arenas, method, bytes, align, seed),
+            Order::Write(nth, seed) => {
+                if let Some(live) = self.nth(nth) {
+                    live.write(seed);
+                }
+            }
+            Order::Grow(nth, by, seed) => {
+                let (log, limited) = (self.log, self.is_limited(0) || self.is_limited(1));
+                if let Some(live) = self.nth(nth) {
+                    let grown = live.grow(by, seed, log);
+                    assert!(limited || grown.is_ok(), "{grown:?}");
+                }
+            }
+            Order::Shrink(nth, to) => {
+                if let Some(live) = self.nth(nth) {
+                    live.shrink(to);
+                }
+            }
+            Order::Free(nth) => {
+                if !self.live.is_empty() {
+                    let index = nth % self.live.len();
+                    self.live.remove(index).check();
+                }
+            }
+            Order::Share {
+                arenas,
+                kind,
+                bytes,
+                seed,
+            } => {
+                let shared = share(self.arena(arenas), self.log, kind, bytes, seed);
+                let limited = self.is_limited(arenas);
+                return shared.map_err(|error| assert!(limited, "{error}")).ok();
+            }
+            Order::Get {
+                arenas,
+                handle,
+                contents,
+                resolves,
+            } => assert_eq!(handle.check(&contents, self.arenas[arenas]), resolves),
+            Order::EndFrame => {
+                self.live.iter().for_each(Live::check);
+                self.live.clear();
+            }
+        }
+        None
+    }
+
+    fn allocate(&mut self, arenas: usize, method: Method, bytes: usize, align: usize, seed: u8) {
+        let arena = self.arena(arenas);
+        let (used, overflows) = (arena.used_bytes(), arena.overflows());
+        let request = Request {
+            arena,
+            log: self.log,
+            bytes,
+            align,
+            seed,
+        };
+        let made = Live::new(method, &request);
+        let taken = arena.used_bytes().wrapping_sub(used);
+        match made {
+            Ok(live) => {
+                let (start, end) = live.range().unwrap_or((0, 0));
+                let asked_for = match method {
+                    Method::Layout | Method::Aligned => align,
+                    Method::Page => 4096,
+                    _ => 1,
+                };
+                assert_eq!(start % asked_for, 0, "aligned by address");
+                let is_plain = matches!(
+                    method,
+                    Method::Word | Method::WordWith | Method::Copy | Method::FillCopy | Method::Str
+                );
+                if is_plain && arena.overflows() == overflows {
+                    assert_eq!(taken, (end - start).next_multiple_of(8));
+                }
+                live.check();
+                self.live.push(live);
+            }
+            Err(error) => {
+                assert!(self.is_limited(arenas), "{error}");
+                let is_one_allocation =
+                    !matches!(method, Method::FillWith | Method::FillIter | Method::Fmt);
+                assert!(!is_one_allocation || taken == 0, "a failure took memory");
+            }
+        }
+    }
+
+    fn arena(&mut self, arenas: usize) -> &'a FrameArena {
+        self.used[arenas] = true;
+        self.arenas[arenas].local()
+    }
+
+    fn is_limited(&self, arenas: usize) -> bool {
+        let settings = self.arenas[arenas].settings();
+        settings.overflow == OverflowPolicy::Fail || settings.budget_bytes.is_some()
+    }
+
+    fn nth(&mut self, nth: usize) -> Option<&mut Live<'a>> {
+        let len = self.live.len();
+        (len > 0).then(|| &mut self.live[nth % len])
+    }
+
+    fn report(&self) -> Report {
+        let figures = |arenas: usize| {
+            self.used[arenas].then(|| {
+                let arena = self.arenas[arenas].local();
+                Figures {
+                    used_bytes: arena.used_bytes(),
+                    capacity_bytes: arena.capacity_bytes(),
+                    overflows: arena.overflows(),
+                }
+            })
+        };
+        Report {
+            ranges: self.live.iter().filter_map(Live::range).collect(),
+            tracked: self.live.iter().flat_map(Live::tracked).copied().collect(),
+            figures: [figures(0), figures(1)],
+            shared: None,
+        }
+    }
+}
