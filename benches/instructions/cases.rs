@@ -1,0 +1,227 @@
+//! One call of each kind, the same for all contenders.
+
+use std::alloc::Layout;
+use std::hint::black_box;
+use std::ptr::NonNull;
+
+use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle};
+use blink_alloc::Blink;
+use bumpalo::Bump;
+
+use crate::callgrind::segment;
+use crate::contender::{BumpScopeDefault, BumpScopeDown, BumpScopeUp, Contender, MapContender};
+use crate::heap::{Malloc, Mimalloc};
+use crate::limit::Limit;
+
+const CAPACITY_BYTES: usize = 64 << 20;
+
+pub(crate) fn run_all() {
+    for case in CASES {
+        case_of::<Limit>(case);
+        case_of::<FrameArena>(case);
+        case_of::<Bump>(case);
+        case_of::<Bump<8>>(case);
+        case_of::<BumpScopeDefault>(case);
+        case_of::<BumpScopeUp>(case);
+        case_of::<BumpScopeDown>(case);
+        case_of::<Blink>(case);
+        if case != RESET {
+            case_of::<Malloc>(case);
+            case_of::<Mimalloc>(case);
+        }
+    }
+    map_of::<FrameArena>();
+    map_of::<Bump>();
+    map_of::<Bump<8>>();
+    map_of::<Malloc>();
+    map_of::<Mimalloc>();
+    let mut bump = BumpScopeUp::with_size(CAPACITY_BYTES);
+    segment(PUSH_EXCLUSIVE, "bump-scope, `MutBumpVec`", || {
+        out(measured_mut_bump_vec(black_box(&mut bump)));
+    });
+    variants();
+    handles();
+}
+
+pub(crate) const U64: &str = "u64";
+pub(crate) const STRUCT: &str = "64-byte struct";
+pub(crate) const ALIGNED: &str = "64-byte struct, 64-aligned";
+pub(crate) const COPY: &str = "32 f32 copied";
+pub(crate) const COPY_SLICE: &str = "32 f32 copied, length known at run time";
+pub(crate) const FILL: &str = "1,000 f32 filled";
+pub(crate) const LAYOUT: &str = "layout known at run time";
+pub(crate) const FRAME: &str = "typed frame of 1,000, each";
+pub(crate) const PUSH: &str = "`Vec` push, each of 1,000";
+pub(crate) const PUSH_EXCLUSIVE: &str = "`Vec` push, each of 1,000, by `&mut` of the arena";
+pub(crate) const RESET: &str = "reset, one chunk";
+pub(crate) const TEXT: &str = "formatted string";
+pub(crate) const MAP: &str = "hash map, each of 1,000 inserts";
+const CASES: [&str; 11] = [
+    U64, STRUCT, ALIGNED, COPY, COPY_SLICE, FILL, LAYOUT, FRAME, PUSH, TEXT, RESET,
+];
+
+pub(crate) const ALLOC_WITH: &str = "u64, `alloc_with`";
+pub(crate) const TRY_ALLOC: &str = "u64, `try_alloc`";
+pub(crate) const SHARE: &str = "u64, `share`";
+pub(crate) const GET: &str = "`get` of a handle";
+
+type Plain = [u64; 8];
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Aligned(#[expect(dead_code, reason = "its size and alignment matter")] [u64; 8]);
+
+fn case_of<C: Contender>(case: &str) {
+    let mut contender = C::with_capacity(CAPACITY_BYTES);
+    let floats = [1.5_f32; 32];
+    let run = |work: &mut dyn FnMut()| segment(case, C::NAME, work);
+    let c = &contender;
+    match case {
+        U64 => run(&mut || out(measured_value(black_box(c), black_box(7_u64)))),
+        STRUCT => run(&mut || {
+            out(measured_value(black_box(c), black_box::<Plain>([7; 8])));
+        }),
+        ALIGNED => run(&mut || {
+            out(measured_value(black_box(c), black_box(Aligned([7; 8]))));
+        }),
+        COPY => run(&mut || out(measured_copy(black_box(c), black_box(&floats)))),
+        COPY_SLICE => run(&mut || out(measured_copy_slice(black_box(c), black_box(&floats)))),
+        FILL => run(&mut || out(measured_fill(black_box(c), black_box(1000)))),
+        LAYOUT => {
+            let layout = Layout::new::<[u64; 3]>();
+            run(&mut || out(measured_layout(black_box(c), black_box(layout))));
+        }
+        FRAME => run(&mut || measured_frame(black_box(c))),
+        PUSH => run(&mut || out(measured_pushes(black_box(c)))),
+        TEXT => run(&mut || out(measured_text(black_box(c), black_box(7)))),
+        RESET => run(&mut || {
+            out(contender.value(7_u64));
+            measured_reset(black_box(&mut contender));
+        }),
+        _ => unreachable!("an unknown case"),
+    }
+}
+
+fn map_of<C: MapContender>() {
+    let contender = C::with_capacity(CAPACITY_BYTES);
+    segment(MAP, C::NAME, || out(measured_map(black_box(&contender))));
+}
+
+/// Other ways to the same value, of ours alone.
+fn variants() {
+    let arena = FrameArena::with_capacity(CAPACITY_BYTES);
+    segment(ALLOC_WITH, FrameArena::NAME, || {
+        out(measured_alloc_with(black_box(&arena), black_box(7)));
+    });
+    segment(TRY_ALLOC, FrameArena::NAME, || {
+        out(measured_try_alloc(black_box(&arena), black_box(7)));
+    });
+    segment(SHARE, FrameArena::NAME, || {
+        out(measured_share(black_box(&arena), black_box(7)));
+    });
+}
+
+fn handles() {
+    let arenas = FrameArenas::default();
+    let handle = arenas.local().share(7);
+    segment(GET, FrameArena::NAME, || {
+        out(measured_get(black_box(&arenas), black_box(handle)));
+    });
+}
+
+fn out<T>(result: T) {
+    black_box(result);
+}
+
+#[inline(never)]
+fn measured_value<C: Contender, T: Copy>(contender: &C, value: T) -> &mut T {
+    contender.value(value)
+}
+
+#[inline(never)]
+fn measured_copy<'a, C: Contender>(contender: &'a C, source: &[f32; 32]) -> &'a mut [f32] {
+    contender.copy(source)
+}
+
+#[inline(never)]
+fn measured_copy_slice<'a, C: Contender>(contender: &'a C, source: &[f32]) -> &'a mut [f32] {
+    contender.copy(source)
+}
+
+#[inline(never)]
+fn measured_fill<C: Contender>(contender: &C, len: usize) -> &mut [f32] {
+    contender.fill(len, 1.5)
+}
+
+#[inline(never)]
+fn measured_layout<C: Contender>(contender: &C, layout: Layout) -> NonNull<u8> {
+    contender.layout(layout)
+}
+
+/// Eight typed allocations a turn, so that the loop itself costs a fraction of each.
+#[inline(never)]
+fn measured_frame<C: Contender>(contender: &C) {
+    for turn in 0..125_u32 {
+        contender.value(u64::from(turn));
+        contender.value([turn, 1]);
+        contender.value([1.5_f32; 4]);
+        contender.value(turn);
+        contender.value((u64::from(turn), 2_u64));
+        contender.value([turn, 1, 2]);
+        contender.value(turn as u16);
+        contender.value([0.5_f32; 8]);
+    }
+}
+
+#[inline(never)]
+fn measured_pushes<C: Contender>(contender: &C) -> *const u64 {
+    contender.pushes(1000)
+}
+
+#[inline(never)]
+fn measured_text<C: Contender>(contender: &C, number: u64) -> usize {
+    contender.text(number)
+}
+
+#[inline(never)]
+fn measured_map<C: MapContender>(contender: &C) -> usize {
+    let mut map = hashbrown::HashMap::new_in(contender.allocator());
+    for number in 0..1000_u64 {
+        map.insert(number, number);
+    }
+    map.len()
+}
+
+#[inline(never)]
+fn measured_mut_bump_vec(bump: &mut BumpScopeUp) -> *const u64 {
+    let mut vec = bump_scope::MutBumpVec::new_in(bump);
+    for number in 0..1000_u64 {
+        vec.push(number);
+    }
+    vec.as_ptr()
+}
+
+#[inline(never)]
+fn measured_reset<C: Contender>(contender: &mut C) {
+    contender.reset();
+}
+
+#[inline(never)]
+fn measured_alloc_with(arena: &FrameArena, value: u64) -> &mut u64 {
+    arena.alloc_with(move || value)
+}
+
+#[inline(never)]
+fn measured_try_alloc(arena: &FrameArena, value: u64) -> Option<&mut u64> {
+    arena.try_alloc(value).ok()
+}
+
+#[inline(never)]
+fn measured_share(arena: &FrameArena, value: u64) -> FrameHandle<u64> {
+    arena.share(value)
+}
+
+#[inline(never)]
+fn measured_get(arenas: &FrameArenas, handle: FrameHandle<u64>) -> Option<&u64> {
+    arenas.get(handle)
+}

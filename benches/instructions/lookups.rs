@@ -1,0 +1,113 @@
+//! Finding the calling thread's arena on each call, and the frame's end for all of them.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+
+use bevy_frame_arena::FrameArenas;
+use bevy_utils::Parallel;
+use bumpalo::Bump;
+use bumpalo_herd::Herd;
+use thread_local::ThreadLocal;
+
+use crate::callgrind::{CALLS, segment};
+
+pub(crate) const LOCAL: &str = "u64, arena looked up on each call";
+pub(crate) const SWAP: [(&str, usize); 3] = [
+    ("swap, 1 worker", 1),
+    ("swap, 8 workers", 8),
+    ("swap, 64 workers", 64),
+];
+
+pub(crate) fn run_all() {
+    let arenas = FrameArenas::default();
+    segment(LOCAL, "ours", || {
+        black_box(measured_arenas(black_box(&arenas), black_box(7)));
+    });
+    segment(LOCAL, "`std::thread_local!` + bumpalo", || {
+        black_box(measured_std(black_box(7)));
+    });
+    let locals = ThreadLocal::new();
+    segment(LOCAL, "`ThreadLocal<Bump>`", || {
+        black_box(measured_thread_local(black_box(&locals), black_box(7)));
+    });
+    let parallel = Parallel::default();
+    segment(LOCAL, "`Parallel<Bump>`", || {
+        black_box(measured_parallel(black_box(&parallel), black_box(7)));
+    });
+    let herd = Herd::new();
+    segment(LOCAL, "bumpalo-herd", || {
+        black_box(measured_herd(black_box(&herd), black_box(7)));
+    });
+    for (case, workers) in SWAP {
+        swap(case, workers);
+    }
+}
+
+/// Swaps with `workers` threads that all allocate in each frame.
+fn swap(case: &str, workers: usize) {
+    let turns = Barrier::new(workers + 1);
+    let arenas = std::sync::RwLock::new(FrameArenas::default());
+    std::thread::scope(|scope| {
+        for number in 0..workers {
+            let worker = || {
+                for _ in 0..=CALLS + WARM_UP {
+                    turns.wait();
+                    let arenas = arenas.read().expect("no thread panics");
+                    arenas.local().alloc(7_u64);
+                    drop(arenas);
+                    turns.wait();
+                }
+            };
+            std::thread::Builder::new()
+                .name(format!("worker {number}"))
+                .spawn_scoped(scope, worker)
+                .expect("a thread");
+        }
+        let frame = || {
+            turns.wait();
+            turns.wait();
+            measured_swap(&mut arenas.write().expect("no thread panics"));
+        };
+        for _ in 0..WARM_UP {
+            frame();
+        }
+        segment(case, "ours", frame);
+    });
+}
+
+/// Frames until both generations know all workers.
+const WARM_UP: u32 = 4;
+
+#[inline(never)]
+fn measured_arenas(arenas: &FrameArenas, value: u64) -> &mut u64 {
+    arenas.local().alloc(value)
+}
+
+thread_local! {
+    static BUMP: Bump = Bump::new();
+}
+
+#[inline(never)]
+fn measured_std(value: u64) -> *mut u64 {
+    BUMP.with(|bump| std::ptr::from_mut(bump.alloc(value)))
+}
+
+#[inline(never)]
+fn measured_thread_local(locals: &ThreadLocal<Bump>, value: u64) -> *mut u64 {
+    locals.get_or_default().alloc(value)
+}
+
+#[inline(never)]
+fn measured_parallel(parallel: &Parallel<Bump>, value: u64) -> *mut u64 {
+    parallel.borrow_local_mut().alloc(value)
+}
+
+#[inline(never)]
+fn measured_herd(herd: &Herd, value: u64) -> *mut u64 {
+    herd.get().alloc(value)
+}
+
+#[inline(never)]
+fn measured_swap(arenas: &mut FrameArenas) {
+    arenas.swap();
+}
