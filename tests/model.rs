@@ -3,8 +3,10 @@
 //! The interpreter is shared with the fuzz target in `fuzz/`.
 
 mod model {
+    pub(crate) mod held;
     pub(crate) mod interpreter;
     pub(crate) mod live;
+    pub(crate) mod lone;
     pub(crate) mod program;
     pub(crate) mod reference;
     pub(crate) mod shared;
@@ -13,6 +15,7 @@ mod model {
 }
 
 use model::interpreter::run;
+use model::lone::run_alone;
 use model::program::{Method, Policy, Program, SharedKind, Step};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -25,6 +28,15 @@ const STEPS: usize = if cfg!(miri) { 30 } else { 90 };
 
 #[test]
 fn random_programs_agree_with_the_reference() {
+    check_programs(run);
+}
+
+#[test]
+fn an_arena_that_stands_alone_agrees_with_its_reference() {
+    check_programs(run_alone);
+}
+
+fn check_programs(run: fn(&Program)) {
     let mut config = Config {
         failure_persistence: None,
         max_shrink_iters: 20_000,

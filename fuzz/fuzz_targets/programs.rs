@@ -3,8 +3,10 @@
 
 #[path = "../../tests/model"]
 mod model {
+    pub(crate) mod held;
     pub(crate) mod interpreter;
     pub(crate) mod live;
+    pub(crate) mod lone;
     pub(crate) mod program;
     pub(crate) mod reference;
     pub(crate) mod shared;
@@ -15,4 +17,7 @@ mod model {
 use libfuzzer_sys::fuzz_target;
 use model::program::Program;
 
-fuzz_target!(|program: Program| model::interpreter::run(&program));
+fuzz_target!(|program: Program| {
+    model::lone::run_alone(&program);
+    model::interpreter::run(&program);
+});

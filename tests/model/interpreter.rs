@@ -326,7 +326,8 @@ fn is_bomb(handle: bevy_frame_arena::FrameHandle<Tracked>, arenas: &RwLock<Frame
     read(arenas).resolve(handle).is_some_and(Tracked::is_bomb)
 }
 
-fn assert_apart(mut ranges: Vec<(usize, usize)>) {
+/// Live ranges do not overlap.
+pub(crate) fn assert_apart(mut ranges: Vec<(usize, usize)>) {
     ranges.retain(|(start, end)| start < end);
     ranges.sort_unstable();
     for pair in ranges.windows(2) {

@@ -49,10 +49,7 @@ impl Record {
     }
 
     pub(crate) fn tracked(&self) -> &[usize] {
-        match &self.contents {
-            Contents::Tracked(ids) => ids,
-            _ => &[],
-        }
+        self.contents.tracked()
     }
 }
 

@@ -122,6 +122,16 @@ pub(crate) fn share(
     })
 }
 
+impl Contents {
+    /// Returns the numbers of the tracked values among them.
+    pub(crate) fn tracked(&self) -> &[usize] {
+        match self {
+            Self::Tracked(ids) => ids,
+            _ => &[],
+        }
+    }
+}
+
 impl AnyHandle {
     /// Resolves the handle and compares; returns whether it resolved.
     pub(crate) fn check(self, expected: &Contents, places: &impl Resolve) -> bool {
@@ -182,6 +192,12 @@ pub(crate) trait Resolve {
 }
 
 impl Resolve for FrameArenas {
+    fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
+        self.get(handle)
+    }
+}
+
+impl Resolve for FrameArena {
     fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         self.get(handle)
     }

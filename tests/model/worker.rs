@@ -4,11 +4,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use bevy_frame_arena::{FrameArena, FrameArenas, OverflowPolicy};
+use bevy_frame_arena::{FrameArena, FrameArenas};
 
-use super::live::{Live, Request};
+use super::held::{Held, is_limited};
+use super::live::Request;
 use super::program::{Method, SharedKind};
-use super::shared::{AnyHandle, Contents, Shared, share};
+use super::shared::{AnyHandle, Contents, Shared};
 use super::tracked::Log;
 
 /// The two `FrameArenas`, as the workers see them.
@@ -134,8 +135,7 @@ fn live_for_a_frame(
     let mut frame = Frame {
         arenas: [&locks[0], &locks[1]],
         used: [false; 2],
-        live: Vec::new(),
-        log,
+        held: Held::new(log),
     };
     let mut next = Some(first);
     while let Some(order) = next {
@@ -159,8 +159,7 @@ fn live_for_a_frame(
 struct Frame<'a> {
     arenas: [&'a FrameArenas; 2],
     used: [bool; 2],
-    live: Vec<Live<'a>>,
-    log: &'a Arc<Log>,
+    held: Held<'a>,
 }
 
 impl<'a> Frame<'a> {
@@ -172,39 +171,33 @@ impl<'a> Frame<'a> {
                 bytes,
                 align,
                 seed,
-            } => self.allocate(arenas, method, bytes, align, seed),
-            Order::Write(nth, seed) => {
-                if let Some(live) = self.nth(nth) {
-                    live.write(seed);
-                }
+            } => {
+                let request = Request {
+                    arena: self.arena(arenas),
+                    log: self.held.log,
+                    bytes,
+                    align,
+                    seed,
+                };
+                self.held
+                    .allocate(method, &request, self.is_limited(arenas));
             }
+            Order::Write(nth, seed) => self.held.write(nth, seed),
             Order::Grow(nth, by, seed) => {
-                let (log, limited) = (self.log, self.is_limited(0) || self.is_limited(1));
-                if let Some(live) = self.nth(nth) {
-                    let grown = live.grow(by, seed, log);
-                    assert!(limited || grown.is_ok(), "{grown:?}");
-                }
+                let limited = self.is_limited(0) || self.is_limited(1);
+                self.held.grow(nth, by, seed, limited);
             }
-            Order::Shrink(nth, to) => {
-                if let Some(live) = self.nth(nth) {
-                    live.shrink(to);
-                }
-            }
-            Order::Free(nth) => {
-                if !self.live.is_empty() {
-                    let index = nth % self.live.len();
-                    self.live.remove(index).check();
-                }
-            }
+            Order::Shrink(nth, to) => self.held.shrink(nth, to),
+            Order::Free(nth) => self.held.free(nth),
             Order::Share {
                 arenas,
                 kind,
                 bytes,
                 seed,
             } => {
-                let shared = share(self.arena(arenas), self.log, kind, bytes, seed);
+                let arena = self.arena(arenas);
                 let limited = self.is_limited(arenas);
-                return shared.map_err(|error| assert!(limited, "{error}")).ok();
+                return self.held.share(arena, kind, bytes, seed, limited);
             }
             Order::Get {
                 arenas,
@@ -212,52 +205,9 @@ impl<'a> Frame<'a> {
                 contents,
                 resolves,
             } => assert_eq!(handle.check(&contents, self.arenas[arenas]), resolves),
-            Order::EndFrame => {
-                self.live.iter().for_each(Live::check);
-                self.live.clear();
-            }
+            Order::EndFrame => self.held.end_frame(),
         }
         None
-    }
-
-    fn allocate(&mut self, arenas: usize, method: Method, bytes: usize, align: usize, seed: u8) {
-        let arena = self.arena(arenas);
-        let (used, overflows) = (arena.used_bytes(), arena.overflows());
-        let request = Request {
-            arena,
-            log: self.log,
-            bytes,
-            align,
-            seed,
-        };
-        let made = Live::new(method, &request);
-        let taken = arena.used_bytes().wrapping_sub(used);
-        match made {
-            Ok(live) => {
-                let (start, end) = live.range().unwrap_or((0, 0));
-                let asked_for = match method {
-                    Method::Layout | Method::Aligned => align,
-                    Method::Page => 4096,
-                    _ => 1,
-                };
-                assert_eq!(start % asked_for, 0, "aligned by address");
-                let is_plain = matches!(
-                    method,
-                    Method::Word | Method::WordWith | Method::Copy | Method::FillCopy | Method::Str
-                );
-                if is_plain && arena.overflows() == overflows {
-                    assert_eq!(taken, (end - start).next_multiple_of(8));
-                }
-                live.check();
-                self.live.push(live);
-            }
-            Err(error) => {
-                assert!(self.is_limited(arenas), "{error}");
-                let is_one_allocation =
-                    !matches!(method, Method::FillWith | Method::FillIter | Method::Fmt);
-                assert!(!is_one_allocation || taken == 0, "a failure took memory");
-            }
-        }
     }
 
     fn arena(&mut self, arenas: usize) -> &'a FrameArena {
@@ -266,13 +216,7 @@ impl<'a> Frame<'a> {
     }
 
     fn is_limited(&self, arenas: usize) -> bool {
-        let settings = self.arenas[arenas].settings();
-        settings.overflow == OverflowPolicy::Fail || settings.budget_bytes.is_some()
-    }
-
-    fn nth(&mut self, nth: usize) -> Option<&mut Live<'a>> {
-        let len = self.live.len();
-        (len > 0).then(|| &mut self.live[nth % len])
+        is_limited(self.arenas[arenas].settings())
     }
 
     fn report(&self) -> Report {
@@ -287,8 +231,8 @@ impl<'a> Frame<'a> {
             })
         };
         Report {
-            ranges: self.live.iter().filter_map(Live::range).collect(),
-            tracked: self.live.iter().flat_map(Live::tracked).copied().collect(),
+            ranges: self.held.ranges().collect(),
+            tracked: self.held.tracked().collect(),
             figures: [figures(0), figures(1)],
             shared: None,
         }
