@@ -39,11 +39,13 @@ fn an_arena_that_stands_alone_agrees_with_its_reference() {
 fn check_programs(run: fn(&Program)) {
     let mut config = Config {
         failure_persistence: None,
-        max_shrink_iters: 20_000,
         ..Config::default()
     };
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = CASES;
+    }
+    if std::env::var_os("PROPTEST_MAX_SHRINK_ITERS").is_none() {
+        config.max_shrink_iters = 20_000;
     }
     let result = TestRunner::new(config).run(&program(), |program| {
         run(&program);
