@@ -59,6 +59,22 @@ use crate::stamp::{self, Stamp};
 /// arena.reset();
 /// assert_eq!(arena.used_bytes(), 0);
 /// ```
+///
+/// In a `Local` it is the scratch memory of one system. That needs no second generation, so it
+/// writes to memory that the last run left in the cache:
+///
+/// ```
+/// # use bevy_ecs::prelude::*;
+/// # use bevy_frame_arena::FrameArena;
+/// fn sort_by_distance(mut scratch: Local<FrameArena>, objects: Query<Entity>) {
+///     scratch.reset();
+///     let mut keys = scratch.vec();
+///     keys.extend(&objects);
+///     keys.sort_unstable();
+/// }
+/// # let mut world = World::new();
+/// # world.run_system_cached(sort_by_distance).unwrap();
+/// ```
 // Aligned so that neighbours in a `ThreadLocal` share no cache line, nor the pair that is
 // prefetched. The hot fields come first. The atomics are written by the owner alone; they are
 // atomic so that other threads can read the usage while the owner allocates.
@@ -220,6 +236,14 @@ impl FrameArena {
         poison::mark_live(start, size);
         // SAFETY: `start` lies between the cursor and the end of a chunk, neither of them null.
         Some(unsafe { NonNull::new_unchecked(start) })
+    }
+}
+
+/// An arena that stands alone, with the default settings. It reserves nothing before its first
+/// allocation.
+impl Default for FrameArena {
+    fn default() -> Self {
+        Self::with_settings(&FrameArenaSettings::default())
     }
 }
 

@@ -11,8 +11,8 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::resource::IsResource;
 use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{
-    FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings, FrameArenaSystems, FrameArenas,
-    FrameHandle,
+    FrameArena, FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings, FrameArenaSystems,
+    FrameArenas, FrameHandle,
 };
 
 fn app() -> App {
@@ -350,6 +350,30 @@ fn parallel_systems_and_par_iter_fill_lists_for_the_next_frame() {
     let usage = app.world().resource::<FrameArenas>().usage();
     assert_eq!((usage.parked, usage.generations), (0, 2));
     assert!(usage.used_bytes > 64 * 8);
+}
+
+#[test]
+fn an_arena_in_a_local_is_the_scratch_of_one_system() {
+    fn sum(mut scratch: Local<FrameArena>, mut runs: Local<u64>, mut seen: ResMut<Addresses>) {
+        scratch.reset();
+        let numbers = scratch.alloc_slice_fill_with(100, |index| index as u64 + *runs);
+        assert_eq!(numbers.iter().sum::<u64>(), 4950 + 100 * *runs);
+        seen.0.push(numbers.as_ptr().addr());
+        *runs += 1;
+    }
+    #[derive(Resource, Default)]
+    struct Addresses(Vec<usize>);
+
+    let mut app = app();
+    app.init_resource::<Addresses>().add_systems(Update, sum);
+    for _ in 0..10 {
+        app.update();
+    }
+    let seen = &app.world().resource::<Addresses>().0;
+    assert_eq!(
+        *seen, [seen[0]; 10],
+        "each run writes where the last one did"
+    );
 }
 
 #[test]

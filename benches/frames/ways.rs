@@ -5,6 +5,7 @@ mod herd;
 mod nothing;
 mod ours;
 mod reuse;
+mod scratch;
 
 use bevy_app::App;
 
@@ -14,7 +15,7 @@ pub(crate) struct Way {
     pub(crate) add_systems: fn(&mut App),
 }
 
-pub(crate) const WAYS: [Way; 5] = [
+pub(crate) const WAYS: [Way; 6] = [
     Way {
         name: "nothing stored",
         add_systems: nothing::add_systems,
@@ -34,5 +35,9 @@ pub(crate) const WAYS: [Way; 5] = [
     Way {
         name: "ours",
         add_systems: ours::add_systems,
+    },
+    Way {
+        name: "ours, scratch in `Local<FrameArena>`",
+        add_systems: scratch::add_systems,
     },
 ];
