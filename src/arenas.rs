@@ -77,13 +77,12 @@ impl FrameArenas {
             stale_lookups: AtomicU64::new(0),
         });
         let mut stamps = StampRun::new();
-        let previous_stamp = stamps.last_given();
         let stamp = stamps.advance();
         Self {
             stamp,
-            previous_stamp,
+            previous_stamp: SPARE,
             current: Generation::new(&common, stamp),
-            previous: Generation::new(&common, previous_stamp),
+            previous: Generation::new(&common, SPARE),
             parked: Vec::new(),
             spare_frames: 0,
             stamps,

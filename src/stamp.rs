@@ -60,18 +60,13 @@ pub(crate) struct StampRun {
 }
 
 impl StampRun {
-    /// Starts a run. Its first stamp goes to the generation that comes before frame 0.
+    /// Starts a run.
     pub(crate) fn new() -> Self {
         let first = take(&NEXT_RUN, RUN_LENGTH, FIRST_BLOCK);
         Self {
             first,
             last_given: first,
         }
-    }
-
-    /// Returns the stamp given last.
-    pub(crate) fn last_given(&self) -> Stamp {
-        self.last_given
     }
 
     /// Gives the next stamp.
@@ -103,7 +98,7 @@ mod tests {
         let alone = single();
         let given = a.advance();
         assert_eq!(a.age(given), Some(0));
-        assert_eq!(a.age(b.last_given()), None);
+        assert_eq!(a.age(b.last_given), None);
         assert_eq!(a.age(alone), None);
         assert_eq!(a.age(0), None);
     }
@@ -128,7 +123,7 @@ mod tests {
         run.last_given = run.first + RUN_LENGTH - 1;
         let last = run.last_given;
         let next = run.advance();
-        assert!(next > other.last_given() + RUN_LENGTH - 1);
+        assert!(next > other.last_given + RUN_LENGTH - 1);
         assert_eq!(run.age(last), None);
     }
 }

@@ -36,24 +36,33 @@ pub(super) struct Bump {
 /// rather than the sum: that keeps the chain of dependent operations short.
 #[inline(always)]
 pub(super) const fn bump(cursor: usize, end: usize, size: usize, align: usize) -> Option<Bump> {
-    let mask = align - 1;
     let (start, next) = if ADDRESSES_ARE_WIDE || (size <= SMALL_BYTES && align <= SMALL_BYTES) {
+        let mask = align - 1;
         let start = cursor.wrapping_add(mask) & !mask;
         (start, start.wrapping_add(round_up(size)))
     } else {
-        let Some(above) = cursor.checked_add(mask) else {
-            return None;
-        };
-        let start = above & !mask;
-        let Some(next) = start.checked_add(round_up(size)) else {
-            return None;
-        };
-        (start, next)
+        match place_checked(cursor, size, align) {
+            Some(place) => place,
+            None => return None,
+        }
     };
     if next > end {
         return None;
     }
     Some(Bump { start, next })
+}
+
+/// Returns where an allocation starts and ends, unless that is beyond all addresses.
+const fn place_checked(cursor: usize, size: usize, align: usize) -> Option<(usize, usize)> {
+    let mask = align - 1;
+    let Some(above) = cursor.checked_add(mask) else {
+        return None;
+    };
+    let start = above & !mask;
+    match start.checked_add(round_up(size)) {
+        Some(next) => Some((start, next)),
+        None => None,
+    }
 }
 
 /// Rounds a size of a valid `Layout` up to whole steps of the cursor.
@@ -102,6 +111,20 @@ mod tests {
         assert!(bump(END - 16, END, 16, 8).is_some());
         assert!(bump(END - 16, END, 17, 8).is_none());
         assert!(bump(END, END, 0, 1).is_some());
+    }
+
+    #[test]
+    fn with_narrow_addresses_large_sums_are_checked() {
+        for cursor in [8, 64, 4104] {
+            for (size, align) in [(0, 1), (1, 8), (100, 64), (5000, 4096)] {
+                let Bump { start, next } = bump(cursor, END, size, align).expect("there is room");
+                assert_eq!(place_checked(cursor, size, align), Some((start, next)));
+            }
+        }
+        let top = usize::MAX - 7;
+        assert_eq!(place_checked(top, 0, 8), Some((top, top)));
+        assert_eq!(place_checked(top, 0, 16), None);
+        assert_eq!(place_checked(top, 8, 8), None);
     }
 
     #[test]

@@ -105,6 +105,32 @@ mod tests {
         assert_eq!(budget.reserved_bytes(), 0);
     }
 
+    /// Elsewhere the system does not say so simply what it has provided.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    #[test]
+    fn pages_are_there_before_a_worker_asks() {
+        fn resident_pages() -> usize {
+            let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
+            let resident = statm.split(' ').nth(1).expect("the second figure");
+            resident.parse().expect("a number")
+        }
+        const BYTES: usize = 64 << 20;
+        let pages_of = |pretouch_bytes| {
+            let settings = FrameArenaSettings {
+                worker_capacity_bytes: BYTES,
+                pretouch_bytes,
+                ..FrameArenaSettings::default()
+            };
+            let before = resident_pages();
+            let _stock = Stock::new(&settings, &Arc::new(Budget::new(None)), 1);
+            resident_pages().saturating_sub(before)
+        };
+        // Pages may be larger than 4 KiB, and other tests have memory too.
+        let touched = pages_of(BYTES);
+        assert!(touched > BYTES / (64 << 10) / 2, "{touched} pages");
+        assert!(pages_of(1) < touched / 2);
+    }
+
     #[test]
     fn without_the_setting_nothing_is_made() {
         let budget = Arc::new(Budget::new(None));
