@@ -56,11 +56,11 @@ impl<T: Send + Sync + 'static> Share for FrameVec<'_, T> {
         self.shrink_to_fit();
         let arena: &FrameArena = self.allocator();
         let room = arena.try_room_for_drop::<T>()?;
-        let values = FrameVec::leak(self);
+        let values = NonNull::from(FrameVec::leak(self));
         // SAFETY: the vector gave up its elements, which lie in the memory of its arena.
         unsafe { arena.drop_at_recycle(room, values) };
         // SAFETY: as above.
-        Ok(unsafe { arena.handle_to(values) })
+        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
     }
 }
 
@@ -71,11 +71,11 @@ impl<T: Send + Sync + 'static> Share for FrameBox<'_, T> {
     fn try_share(self) -> Result<FrameHandle<T>, ArenaError> {
         let arena: &FrameArena = FrameBox::allocator(&self);
         let room = arena.try_room_for_drop::<T>()?;
-        let value = FrameBox::leak(self);
+        let value = NonNull::from(FrameBox::leak(self));
         // SAFETY: the box gave up its value, which lies in the memory of its arena.
-        unsafe { arena.drop_at_recycle(room, core::slice::from_mut(value)) };
+        unsafe { arena.drop_at_recycle(room, NonNull::slice_from_raw_parts(value, 1)) };
         // SAFETY: as above.
-        Ok(unsafe { arena.handle_to(value) })
+        Ok(unsafe { FrameHandle::new(value, arena.stamp()) })
     }
 }
 

@@ -88,15 +88,15 @@ impl FrameArena {
     /// # Safety
     /// - `room` was taken for `T`, from this arena;
     /// - `values` lie in memory of this arena that is not given back, and nobody else drops or
-    ///   mutates them.
+    ///   mutates them: until they are dropped, they are read through copies of this pointer alone.
     #[inline]
-    pub(crate) unsafe fn drop_at_recycle<T: Send>(&self, room: RoomForDrop, values: &mut [T]) {
+    pub(crate) unsafe fn drop_at_recycle<T: Send>(&self, room: RoomForDrop, values: NonNull<[T]>) {
         if let Some(entry) = room.0 {
             // SAFETY:
             // - the entry is fresh memory of this arena, which outlives the list;
             // - so do the values, which the caller vouches for;
             // - `T` is `Send`.
-            unsafe { self.drops.push(entry, NonNull::from(values)) };
+            unsafe { self.drops.push(entry, values) };
             self.recycle_takes_work.set(true);
         }
     }
