@@ -68,9 +68,11 @@ impl Plugin for FrameArenaPlugin {
         if !app.world().contains_resource::<FrameArenas>() {
             app.insert_resource(FrameArenas::new(self.settings.clone()));
         }
-        let mut schedule = Schedule::new(FrameArenaSchedule);
-        schedule.set_executor(SingleThreadedExecutor::new());
-        app.add_schedule(schedule)
+        // Not a new schedule: others may have added systems to it already.
+        app.init_schedule(FrameArenaSchedule)
+            .edit_schedule(FrameArenaSchedule, |schedule| {
+                schedule.set_executor(SingleThreadedExecutor::new());
+            })
             .configure_sets(
                 FrameArenaSchedule,
                 (FrameArenaSystems::Swap, FrameArenaSystems::Diagnostics).chain(),

@@ -7,12 +7,13 @@ use bevy_app::{
     App, First, FixedUpdate, Last, Main, MainSchedulePlugin, Plugin, PostStartup, PreStartup,
     Startup, SubApp, TaskPoolOptions, TaskPoolPlugin, Update,
 };
+use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::prelude::*;
 use bevy_ecs::resource::IsResource;
 use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{
-    FrameArena, FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings, FrameArenaSystems,
-    FrameArenas, FrameHandle,
+    FrameArena, FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSchedule,
+    FrameArenaSettings, FrameArenaSystems, FrameArenas, FrameHandle,
 };
 
 fn app() -> App {
@@ -141,6 +142,32 @@ fn systems_can_be_ordered_around_the_swap() {
     );
     app.update();
     assert_eq!(app.world().resource::<Seen>().0, [0, 1]);
+}
+
+#[test]
+fn what_is_added_before_the_plugin_is_kept() {
+    #[derive(Resource, Default)]
+    struct Runs(u32);
+
+    let mut app = App::new();
+    app.init_resource::<Runs>()
+        .add_systems(
+            FrameArenaSchedule,
+            (|mut runs: ResMut<Runs>| runs.0 += 1).before(FrameArenaSystems::Swap),
+        )
+        .add_plugins((
+            FrameArenaDiagnosticsPlugin {
+                max_history_length: 5,
+            },
+            FrameArenaPlugin::default(),
+        ));
+    for _ in 0..9 {
+        app.update();
+    }
+    assert_eq!(app.world().resource::<Runs>().0, 9);
+    let store = app.world().resource::<DiagnosticsStore>();
+    let used = store.get(&FrameArenaDiagnosticsPlugin::USED);
+    assert_eq!(used.map(|used| used.history_len()), Some(5));
 }
 
 #[test]
