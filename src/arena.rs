@@ -23,6 +23,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
+use self::allocator::Refusals;
 pub(crate) use self::budget::Budget;
 use self::chunk::Chunk;
 use self::drops::DropList;
@@ -100,16 +101,19 @@ pub struct FrameArena {
     /// or chunks to return from.
     recycle_takes_work: Cell<bool>,
     overflow: OverflowPolicy,
-    /// The size of the first chunk.
+    /// The size of the first chunk that the settings ask for.
+    worker_capacity_bytes: usize,
+    /// The size of the first chunk: larger after a trim that left more than that in use.
     first_chunk_bytes: usize,
     /// The size of the next chunk that growth makes.
     growth_bytes: Cell<usize>,
-    /// The most bytes that a frame used since the last trim.
-    window_peak_bytes: usize,
-    /// The most bytes that a frame used before the last trim.
+    /// The most bytes in use at once since the last trim, as of the last reset, chunk or free.
+    window_peak_bytes: Cell<usize>,
+    /// The most bytes in use at once before the last trim.
     older_peak_bytes: usize,
-    /// The most bytes that a frame used since the chunks were made, as of the last trim.
+    /// The most bytes in use at once since the chunks were made, as of the last trim.
     touched_bytes: usize,
+    refusals: Cell<Refusals>,
     chunks: RefCell<Vec<Chunk>>,
     budget: Arc<Budget>,
 }
@@ -178,11 +182,13 @@ impl FrameArena {
             fill_recycled: settings.fill_recycled,
             recycle_takes_work: Cell::new(marks_dead(settings.fill_recycled)),
             overflow: settings.overflow,
+            worker_capacity_bytes: settings.worker_capacity_bytes,
             first_chunk_bytes: settings.worker_capacity_bytes,
             growth_bytes: Cell::new(chain::first_growth(settings.worker_capacity_bytes)),
-            window_peak_bytes: 0,
+            window_peak_bytes: Cell::new(0),
             older_peak_bytes: 0,
             touched_bytes: 0,
+            refusals: Cell::new(Refusals::Reported),
             chunks: RefCell::new(Vec::new()),
             budget,
         }
@@ -208,10 +214,10 @@ impl FrameArena {
         self.capacity_bytes.load(Relaxed)
     }
 
-    /// Returns the most bytes that were in use at a reset, or are in use now.
+    /// Returns the most bytes that were in use at once, over all resets.
     pub fn high_watermark_bytes(&self) -> usize {
         self.used_bytes()
-            .max(self.window_peak_bytes)
+            .max(self.window_peak_bytes.get())
             .max(self.older_peak_bytes)
     }
 
@@ -222,6 +228,15 @@ impl FrameArena {
 
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
+    }
+
+    /// Keeps the bytes in use now, if they are the most so far, for [`trim`](Self::trim).
+    #[inline]
+    fn note_peak(&self) {
+        let used = self.used_bytes();
+        if used > self.window_peak_bytes.get() {
+            self.window_peak_bytes.set(used);
+        }
     }
 
     /// Takes `size` bytes from the active chunk, if they fit.

@@ -48,7 +48,7 @@ impl FrameArena {
     #[inline]
     pub fn try_vec_with_capacity<T>(&self, capacity: usize) -> Result<FrameVec<'_, T>, ArenaError> {
         let mut vec = FrameVec::new_in(self);
-        self.try_reserve(&mut vec, capacity)?;
+        self.try_reserve_exact(&mut vec, capacity)?;
         Ok(vec)
     }
 

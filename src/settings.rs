@@ -35,9 +35,9 @@ pub struct FrameArenaSettings {
     /// The number of frames after which memory that none of them needed is given back to the
     /// global allocator. Default: 600, ten seconds at 60 frames a second. `None` keeps everything.
     ///
-    /// A worker gives memory back only when it holds more than twice what its largest frame in
-    /// that time used (plus a quarter), so a steady load never reallocates. Whether the allocator
-    /// passes it on to the system is up to the allocator.
+    /// A worker gives its memory back when it was idle for that time, or when it has touched more
+    /// than twice what its largest frame in that time used (plus a quarter); so a steady load never
+    /// reallocates. Whether the allocator passes it on to the system is up to the allocator.
     pub trim_after_frames: Option<u32>,
 
     /// The bytes of a worker's first chunk, in each generation, that are touched before the game
@@ -75,7 +75,8 @@ pub enum OverflowPolicy {
     /// It chains another chunk, and keeps it for the frames to come.
     #[default]
     Grow,
-    /// It fails with [`ArenaError::Exhausted`](crate::ArenaError::Exhausted): a hard limit.
+    /// It fails with [`ArenaError::Exhausted`](crate::ArenaError::Exhausted): a hard limit, rounded
+    /// up to a multiple of 128 bytes.
     ///
     /// A `FrameVec` or a map that grows beyond it without `try_reserve` aborts the process, as any
     /// `Vec` does without memory. A budget has the same effect.

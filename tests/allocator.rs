@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
-use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameBox, FrameVec, OverflowPolicy};
+use bevy_frame_arena::{
+    ArenaError, FrameArena, FrameArenaSettings, FrameBox, FrameVec, Limit, OverflowPolicy,
+};
 use bevy_platform::hash::FixedHasher;
 
 const KIB: usize = 1 << 10;
@@ -143,4 +145,38 @@ fn a_container_beyond_a_hard_limit_fails_and_keeps_what_it_has() {
     text.try_push_str(&"x".repeat(2 * KIB)).unwrap_err();
     write!(text, "{}", "y".repeat(2 * KIB)).unwrap_err();
     assert_eq!(&*text, "kept");
+}
+
+#[test]
+fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
+    let limited = |bytes| {
+        FrameArena::with_settings(&FrameArenaSettings {
+            worker_capacity_bytes: bytes,
+            overflow: OverflowPolicy::Fail,
+            ..FrameArenaSettings::default()
+        })
+    };
+    let arena = limited(128);
+    let one = arena.try_vec_with_capacity::<[u8; 100]>(1);
+    assert_eq!(one.map(|vec| vec.capacity()), Ok(1));
+    let one = arena.try_alloc_slice_fill_iter([[7_u8; 100]]);
+    assert_eq!(one.map(|slice| slice[0]), Ok([7; 100]));
+
+    let arena = limited(1024);
+    let mut text = arena.string();
+    text.push_str(&"x".repeat(400));
+    arena.alloc(1_u64);
+    text.push_str(&"y".repeat(50));
+    assert_eq!(text.len(), 450);
+    let used = arena.used_bytes();
+    let refused = text.try_push_str(&"z".repeat(500));
+    assert_eq!(
+        refused,
+        Err(ArenaError::Exhausted {
+            requested: 950,
+            remaining: 1024 - used,
+            limit: Limit::Worker { bytes: 1024 },
+        })
+    );
+    assert_eq!(arena.used_bytes(), used, "a failure takes nothing");
 }

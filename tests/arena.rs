@@ -366,6 +366,23 @@ fn a_trim_gives_back_what_a_spike_took() {
 }
 
 #[test]
+fn a_trim_forgets_what_earlier_ones_kept() {
+    let mut arena = FrameArena::new(KIB);
+    for mebibytes in [20, 4, 4] {
+        arena.alloc_layout(bytes(mebibytes * MIB));
+        arena.reset();
+        arena.trim();
+    }
+    for _ in 0..3 {
+        arena.alloc(1_u64);
+        arena.reset();
+        arena.trim();
+    }
+    arena.alloc(1_u64);
+    assert!(arena.capacity_bytes() <= 128 * KIB, "{arena:?}");
+}
+
+#[test]
 fn a_steady_load_is_never_trimmed() {
     let mut arena = FrameArena::new(64 * KIB);
     let mut capacities = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::alloc::Layout;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas, Limit, OverflowPolicy};
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -88,4 +88,80 @@ fn usage_adds_up_over_chunks() {
     assert_eq!(usage.workers.len(), 1);
     assert!(usage.overflows > 0 && usage.workers[0].overflows == usage.overflows);
     assert_eq!(arenas.used_bytes(), 0);
+}
+
+/// A vector that is freed in place is not in use at the end of the frame.
+fn frame_with_scratch(arenas: &mut FrameArenas, scratch: usize, bytes: usize) -> usize {
+    drop(arenas.local().vec_with_capacity::<u8>(scratch));
+    frame(arenas, bytes)
+}
+
+#[test]
+fn a_spike_is_given_back_although_it_was_freed_within_its_frame() {
+    let mut arenas = arenas(Some(10));
+    for _ in 0..2 {
+        frame_with_scratch(&mut arenas, 8 * MIB, 1);
+    }
+    assert!(arenas.usage().reserved_bytes >= 16 * MIB, "kept at first");
+    let reserved = (0..40).map(|_| frame(&mut arenas, 1)).last();
+    assert_eq!(reserved, Some(128 * KIB));
+}
+
+#[test]
+fn a_steady_load_is_kept_although_it_is_freed_within_each_frame() {
+    let mut arenas = arenas(Some(10));
+    for _ in 0..4 {
+        frame_with_scratch(&mut arenas, 4 * MIB, KIB);
+    }
+    let reserved = arenas.usage().reserved_bytes;
+    for n in 0..200 {
+        // What is left at the end varies by far more than the scratch.
+        let left = if n / 20 % 2 == 0 { 300 * KIB } else { KIB };
+        assert_eq!(frame_with_scratch(&mut arenas, 4 * MIB, left), reserved);
+    }
+}
+
+#[test]
+fn an_idle_worker_gives_everything_back() {
+    let mut arenas = arenas(Some(10));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| arenas.local().alloc(1_u8));
+        }
+    });
+    assert_eq!(frame(&mut arenas, 1), 9 * 64 * KIB);
+    let reserved = (0..40).map(|_| frame(&mut arenas, 1)).last();
+    assert_eq!(reserved, Some(128 * KIB));
+}
+
+#[test]
+fn a_worker_under_a_limit_recovers_when_the_budget_does() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 64 * KIB,
+        overflow: OverflowPolicy::Fail,
+        budget_bytes: Some(129 * KIB),
+        trim_after_frames: Some(4),
+        ..Default::default()
+    });
+    // Leases make more generations necessary than the budget is for.
+    let leases = [(); 2].map(|()| {
+        frame(&mut arenas, 1);
+        arenas.local().alloc(1_u8);
+        arenas.lease()
+    });
+    arenas.swap();
+    let refused = arenas.local().try_alloc(1_u8);
+    assert!(matches!(
+        refused,
+        Err(ArenaError::Exhausted {
+            limit: Limit::Budget { .. },
+            ..
+        })
+    ));
+    drop(leases);
+    for _ in 0..20 {
+        arenas.swap();
+        let _refused_at_first = arenas.local().try_alloc(1_u8);
+    }
+    assert!(arenas.local().try_alloc([0_u8; 60 * KIB]).is_ok());
 }

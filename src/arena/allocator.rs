@@ -7,7 +7,9 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use allocator_api2::alloc::{AllocError, Allocator};
 
+use super::slices::array_layout;
 use super::{FrameArena, bump, poison};
+use crate::FrameVec;
 use crate::error::ArenaError;
 
 /// Grows, shrinks and frees in place where the block is the newest of its chunk.
@@ -97,7 +99,50 @@ impl FrameArena {
     #[cold]
     #[inline(never)]
     fn allocate_elsewhere(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        self.take_elsewhere(layout).map_err(report)
+        self.take_elsewhere(layout).map_err(|error| {
+            match self.refusals.get() {
+                Refusals::Reported => report(error),
+                Refusals::Kept(_) => self.refusals.set(Refusals::Kept(Some(error))),
+            }
+            AllocError
+        })
+    }
+
+    /// Makes room in a vector of this arena: some to spare, or what is needed if that is too much.
+    pub(crate) fn try_reserve<T>(
+        &self,
+        vec: &mut FrameVec<'_, T>,
+        additional: usize,
+    ) -> Result<(), ArenaError> {
+        if self.with_reasons(|| vec.try_reserve(additional)).is_ok() {
+            return Ok(());
+        }
+        self.try_reserve_exact(vec, additional)
+    }
+
+    /// Makes room in a vector of this arena, and no more than is needed.
+    pub(crate) fn try_reserve_exact<T>(
+        &self,
+        vec: &mut FrameVec<'_, T>,
+        additional: usize,
+    ) -> Result<(), ArenaError> {
+        let requested = array_layout::<T>(vec.len().saturating_add(additional))?.size();
+        self.with_reasons(|| vec.try_reserve_exact(additional))
+            .map_err(|reason| reason.unwrap_or(ArenaError::AllocationFailed { requested }))
+    }
+
+    /// Asks the arena through the allocator trait, and returns why it refused, if it did.
+    fn with_reasons<E>(
+        &self,
+        ask: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), Option<ArenaError>> {
+        self.refusals.set(Refusals::Kept(None));
+        let asked = ask();
+        match (asked, self.refusals.replace(Refusals::Reported)) {
+            (Ok(()), _) => Ok(()),
+            (Err(_), Refusals::Kept(reason)) => Err(reason),
+            (Err(_), Refusals::Reported) => Err(None),
+        }
     }
 
     /// Returns the block if it ends at the cursor, in the active chunk.
@@ -126,6 +171,10 @@ impl FrameArena {
         new_bytes: usize,
     ) -> NonNull<[u8]> {
         let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
+        if new_step < old_step {
+            // The frame's end will not see how much there was.
+            self.note_peak();
+        }
         let cursor = block.as_ptr().wrapping_add(new_step);
         self.cursor.store(cursor, Relaxed);
         poison::mark_dead(cursor, old_step.saturating_sub(new_step));
@@ -159,15 +208,23 @@ fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
     block.addr().get() & (align - 1) == 0
 }
 
-/// Says once why a container is about to fail: `AllocError` has no room for the reason.
+/// What becomes of the reason why the arena refused a container, for which `AllocError` has no room.
+#[derive(Clone, Copy)]
+pub(super) enum Refusals {
+    /// The container is about to fail, so it is logged.
+    Reported,
+    /// The arena itself asks, and takes it from here.
+    Kept(Option<ArenaError>),
+}
+
+/// Says once why a container is about to fail.
 #[cold]
-fn report(error: ArenaError) -> AllocError {
+fn report(error: ArenaError) {
     // Not a `Once`: a listener may panic, or fail to allocate and come here again.
     static REPORTED: AtomicBool = AtomicBool::new(false);
     if !REPORTED.swap(true, Relaxed) {
         tracing::error!("{error}");
     }
-    AllocError
 }
 
 #[cfg(test)]

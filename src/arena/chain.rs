@@ -1,11 +1,13 @@
 //! The chain of chunks: where memory comes from when the active one is full.
 #![forbid(unsafe_code)]
 
+use alloc::vec::Vec;
 use core::alloc::Layout;
+use core::mem;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::chunk::Chunk;
+use super::chunk::{self, Chunk};
 use super::{FrameArena, bump, dangling};
 use crate::error::{ArenaError, Limit};
 use crate::settings::OverflowPolicy;
@@ -35,6 +37,7 @@ impl FrameArena {
             self.add_chunk(layout)?;
         }
         let memory = self.take(layout.size(), layout.align());
+        self.note_peak();
         Ok(memory.expect("a chunk chosen for a layout has room for it"))
     }
 
@@ -65,12 +68,14 @@ impl FrameArena {
         } else {
             self.growth_bytes.get()
         };
-        if self.overflow == OverflowPolicy::Fail && (!is_first || needed > wanted) {
+        let is_limited = self.overflow == OverflowPolicy::Fail;
+        if is_limited && (!is_first || needed > chunk::round_up(wanted)) {
             return Err(self.exhausted(layout.size(), is_first));
         }
         let make = |bytes| Chunk::new(bytes, layout.align(), &self.budget);
         let chunk = match make(wanted.max(needed)) {
-            Err(_) if needed < wanted => make(needed.max(1)),
+            // Not under a limit: there the first chunk is the only one, and would stay small.
+            Err(_) if needed < wanted && !is_limited => make(needed),
             made => made,
         }?;
 
@@ -85,12 +90,8 @@ impl FrameArena {
 
     /// Puts a chunk behind the active one and activates it.
     pub(super) fn push_chunk(&self, chunk: Chunk) -> Result<(), ArenaError> {
+        self.reserve_place()?;
         let mut chunks = self.chunks.borrow_mut();
-        chunks
-            .try_reserve(1)
-            .map_err(|_| ArenaError::AllocationFailed {
-                requested: size_of::<Chunk>(),
-            })?;
         self.capacity_bytes
             .store(self.capacity_bytes() + chunk.bytes(), Relaxed);
         chunks.push(chunk);
@@ -100,6 +101,31 @@ impl FrameArena {
         chunks.swap(next, last);
         self.activate(&mut chunks, next);
         Ok(())
+    }
+
+    /// Makes room for one more chunk in the list.
+    ///
+    /// The list is not borrowed while the global allocator works: it may use the arena.
+    fn reserve_place(&self) -> Result<(), ArenaError> {
+        loop {
+            let len = self.chunks.borrow().len();
+            if len < self.chunks.borrow().capacity() {
+                return Ok(());
+            }
+            let mut longer = Vec::new();
+            longer
+                .try_reserve_exact(2 * len + 4)
+                .map_err(|_| ArenaError::AllocationFailed {
+                    requested: (2 * len + 4) * size_of::<Chunk>(),
+                })?;
+            let mut chunks = self.chunks.borrow_mut();
+            if chunks.len() < longer.capacity() {
+                longer.append(&mut chunks);
+                mem::swap(&mut *chunks, &mut longer);
+            }
+            drop(chunks);
+            drop(longer);
+        }
     }
 
     /// Makes the chunk at `index` the active one, and closes the one that was.
@@ -119,7 +145,7 @@ impl FrameArena {
     }
 
     fn exhausted(&self, requested: usize, is_first: bool) -> ArenaError {
-        let bytes = self.first_chunk_bytes;
+        let bytes = chunk::round_up(self.first_chunk_bytes);
         let remaining = if is_first {
             bytes
         } else {

@@ -16,6 +16,15 @@ const CHUNK_ALIGN: usize = 128;
 /// The smallest pages in use; where they are larger, each is touched more than once.
 const PAGE_BYTES: usize = 4096;
 
+/// Returns the size of a chunk of at least `bytes`, or one that no layout has.
+pub(super) const fn round_up(bytes: usize) -> usize {
+    let bytes = if bytes == 0 { 1 } else { bytes };
+    match bytes.checked_next_multiple_of(CHUNK_ALIGN) {
+        Some(size) => size,
+        None => usize::MAX,
+    }
+}
+
 /// A block of raw memory that is counted in a [`Budget`] and freed on drop.
 #[derive(Debug)]
 pub(super) struct Chunk {
@@ -40,11 +49,8 @@ impl Chunk {
         budget: &Arc<Budget>,
     ) -> Result<Self, ArenaError> {
         let failed = ArenaError::AllocationFailed { requested: bytes };
-        let layout = bytes
-            .max(1)
-            .checked_next_multiple_of(CHUNK_ALIGN)
-            .and_then(|size| Layout::from_size_align(size, align.max(CHUNK_ALIGN)).ok())
-            .ok_or(failed)?;
+        let layout =
+            Layout::from_size_align(round_up(bytes), align.max(CHUNK_ALIGN)).map_err(|_| failed)?;
         budget.reserve(layout.size())?;
         // SAFETY: the size is at least `CHUNK_ALIGN`, so not zero.
         let start = unsafe { alloc::alloc::alloc(layout) };

@@ -33,24 +33,26 @@ impl FrameArena {
         }
     }
 
-    /// Gives memory back that no frame since the last trim needed.
+    /// Gives memory back that was not needed since the last trim.
     ///
-    /// That is, if the arena holds more than twice what the largest of them used, and a quarter.
-    /// Its chunks are then freed, and the next allocation makes a single one of the size needed.
-    /// Call it on an empty arena; while memory is in use it does nothing.
+    /// All of it, if none was used since then, or if frames before that touched more than twice
+    /// what was used since then, and a quarter. The next allocation makes a single chunk of the
+    /// size needed, though none below the capacity that the arena was made with. Call it on an
+    /// empty arena; while memory is in use it does nothing.
     pub fn trim(&mut self) {
         if self.used_bytes() > 0 {
             return;
         }
-        let peak = core::mem::take(&mut self.window_peak_bytes);
+        let peak = self.window_peak_bytes.take();
         self.older_peak_bytes = self.older_peak_bytes.max(peak);
         self.touched_bytes = self.touched_bytes.max(peak);
         let needed = (peak + peak / 4).max(MIN_TRIM_BYTES);
-        if self.touched_bytes > 2 * needed {
+        if peak == 0 || self.touched_bytes > 2 * needed {
+            self.first_chunk_bytes = match self.overflow {
+                OverflowPolicy::Grow if peak > 0 => self.worker_capacity_bytes.max(needed),
+                _ => self.worker_capacity_bytes,
+            };
             self.free_chunks();
-            if self.overflow == OverflowPolicy::Grow {
-                self.first_chunk_bytes = self.first_chunk_bytes.max(needed);
-            }
         }
     }
 
@@ -69,8 +71,8 @@ impl FrameArena {
         debug_assert!(self.drops.is_empty() && *self.active.get_mut() == 0);
         let start = *self.start.get_mut();
         let used = self.cursor.get_mut().addr() - start.addr();
-        if used > self.window_peak_bytes {
-            self.window_peak_bytes = used;
+        if used > *self.window_peak_bytes.get_mut() {
+            *self.window_peak_bytes.get_mut() = used;
         }
         *self.cursor.get_mut() = start;
         self.stamp = stamp;
@@ -94,7 +96,7 @@ impl FrameArena {
     #[inline(never)]
     fn do_work_of_recycle(&mut self, panic: &mut FirstPanic) {
         self.drops.run(panic);
-        self.window_peak_bytes = self.window_peak_bytes.max(self.used_bytes());
+        self.note_peak();
         self.mark_dead();
         if *self.active.get_mut() > 0 {
             let first = &self.chunks.get_mut()[0];

@@ -100,7 +100,8 @@ impl FrameArena {
 
     /// Allocates a slice with everything that an iterator yields.
     ///
-    /// The iterator may use the arena, and its length hint may be wrong.
+    /// The iterator may use the arena. It is asked how much it will yield at least: a lower bound
+    /// for which there is no memory is an error, even if it is wrong.
     ///
     /// # Panics
     /// If the memory can't be provided.
@@ -112,10 +113,12 @@ impl FrameArena {
 
     /// Allocates a slice with everything that an iterator yields.
     ///
-    /// The iterator may use the arena, and its length hint may be wrong.
+    /// The iterator may use the arena. It is asked how much it will yield at least: a lower bound
+    /// for which there is no memory is an error, even if it is wrong.
     ///
     /// # Errors
-    /// If the memory can't be provided; what was yielded so far is lost.
+    /// If the memory can't be provided; what was yielded so far is lost, and its space may be used
+    /// up until the next reset.
     #[inline]
     pub fn try_alloc_slice_fill_iter<T>(
         &self,
@@ -196,30 +199,13 @@ impl FrameArena {
     /// Allocates a formatted string.
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the memory can't be provided; the space of what was written so far may be used up until
+    /// the next reset.
     ///
     /// # Panics
     /// If a `Display` implementation returns an error, like `format!`.
     pub fn try_alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> Result<&mut str, ArenaError> {
         Ok(FrameString::try_format(self, arguments)?.leak())
-    }
-
-    /// Reserves room in a vector of this arena, with the arena's own error.
-    pub(crate) fn try_reserve<T>(
-        &self,
-        vec: &mut FrameVec<'_, T>,
-        additional: usize,
-    ) -> Result<(), ArenaError> {
-        vec.try_reserve(additional).map_err(|_| {
-            // The allocator trait has lost the reason: ask again for as much.
-            let len = vec.len().saturating_add(additional);
-            match array_layout::<T>(len).map(|layout| self.try_alloc_layout(layout)) {
-                Err(error) | Ok(Err(error)) => error,
-                Ok(Ok(_)) => ArenaError::AllocationFailed {
-                    requested: len * size_of::<T>(),
-                },
-            }
-        })
     }
 
     #[inline(always)]
@@ -271,7 +257,7 @@ unsafe fn fill<'a, T>(
 }
 
 #[inline(always)]
-fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
+pub(super) fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
     Layout::array::<T>(len).map_err(|_| too_long::<T>(len))
 }
 

@@ -14,7 +14,7 @@ use crate::error::{ArenaError, fail};
     reason = "each call returns memory that no other reference reaches"
 )]
 impl FrameArena {
-    /// Allocates raw memory, not initialised. Zero bytes give a dangling pointer.
+    /// Allocates raw memory, not initialised. A pointer to zero bytes is aligned, and no more.
     ///
     /// # Panics
     /// If the memory can't be provided.
@@ -26,7 +26,7 @@ impl FrameArena {
         }
     }
 
-    /// Allocates raw memory, not initialised. Zero bytes give a dangling pointer.
+    /// Allocates raw memory, not initialised. A pointer to zero bytes is aligned, and no more.
     ///
     /// # Errors
     /// If the memory can't be provided.
