@@ -61,7 +61,10 @@ pub struct FrameArenas {
     stamps: StampRun,
     frame: u64,
     usage: FrameUsage,
+    /// The threads that a warning was made for, so that it is made once.
     warned: Vec<Arc<str>>,
+    /// Warnings that wait for the end of the swap.
+    warnings: Vec<Warning>,
     common: Arc<Common>,
 }
 
@@ -89,6 +92,7 @@ impl FrameArenas {
             frame: 0,
             usage: FrameUsage::default(),
             warned: Vec::new(),
+            warnings: Vec::new(),
             common,
         }
     }
@@ -105,7 +109,8 @@ impl FrameArenas {
     /// thread local, unless the thread used other `FrameArenas` in between.
     ///
     /// # Panics
-    /// In the destructor of a thread local, if the thread has not used its arena in this frame.
+    /// In the destructor of a thread local, unless these were the last `FrameArenas` that the
+    /// thread used, in this frame.
     #[inline(always)]
     pub fn local(&self) -> &FrameArena {
         match crate::worker::last_used(self.stamp) {
@@ -149,8 +154,8 @@ impl FrameArenas {
     /// that is due, another takes its place and it is parked until the lease ends.
     ///
     /// # Panics
-    /// If the destructor of a shared value panics. All others have run by then, and the swap is
-    /// complete.
+    /// If the destructor of a shared value panics, or a listener of the log. The swap is complete
+    /// by then, and all destructors have run.
     pub fn swap(&mut self) {
         self.measure_ended_frame();
         self.frame += 1;
@@ -166,6 +171,10 @@ impl FrameArenas {
             .recycle(self.stamp, &mut panic);
         self.measure_memory();
         panic.resume();
+        // Last of all: a listener may panic.
+        while let Some(warning) = self.warnings.pop() {
+            warning.log();
+        }
     }
 
     /// Leases the current frame: its handles resolve through the lease for as long as it lives.
@@ -231,8 +240,12 @@ impl FrameArenas {
             let is_full =
                 self.common.settings.overflow == OverflowPolicy::Fail && used > capacity / 10 * 9;
             if (overflows > 0 || is_full) && !self.warned.contains(&name) {
-                warn_of_overflow(&name, used, capacity);
                 self.warned.push(Arc::clone(&name));
+                self.warnings.push(Warning {
+                    name: Arc::clone(&name),
+                    used_bytes: used,
+                    capacity_bytes: capacity,
+                });
             }
             guess = 1 + self.usage.add(guess, &name, used, capacity, overflows);
         }
@@ -323,11 +336,25 @@ fn leased(parked: &[Arc<Generation>]) -> usize {
     parked.iter().filter(is_leased).count()
 }
 
-#[cold]
-fn warn_of_overflow(name: &str, used_bytes: usize, capacity_bytes: usize) {
-    tracing::warn!(
-        "the frame arena of thread `{name}` is too small: a frame used {used_bytes} bytes, in \
-         {capacity_bytes} bytes of chunks; raise `FrameArenaSettings::worker_capacity_bytes` \
-         (this is said once for a thread)"
-    );
+/// A worker's chunk was too small for a frame.
+struct Warning {
+    name: Arc<str>,
+    used_bytes: usize,
+    capacity_bytes: usize,
+}
+
+impl Warning {
+    #[cold]
+    fn log(self) {
+        let Self {
+            name,
+            used_bytes,
+            capacity_bytes,
+        } = self;
+        tracing::warn!(
+            "the frame arena of thread `{name}` is too small: a frame used {used_bytes} bytes, in \
+             {capacity_bytes} bytes of chunks; raise `FrameArenaSettings::worker_capacity_bytes` \
+             (this is said once for a thread)"
+        );
+    }
 }

@@ -14,7 +14,7 @@ use crate::handle::FrameHandle;
 /// Holding a lease for about a frame costs nothing.
 ///
 /// Do not share a lease in an arena: it would keep its frame for as long as that other frame is
-/// kept, and a chain of them keeps all frames for ever.
+/// kept, and a chain of them keeps all frames for ever, or overflows the stack when it is dropped.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;

@@ -28,7 +28,7 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^64 stamps outlast any process")
+        .expect("2^31 `FrameArenas` and 2^47 lone arenas outlast any process")
 }
 
 /// Returns a stamp for an arena that stands alone.

@@ -29,8 +29,8 @@ use crate::{FrameArenaPlugin, FrameArenaSettings, FrameArenas, FrameHandle, Fram
 /// [`FrameUsage::parked`](crate::FrameUsage::parked).
 ///
 /// The plugin takes effect in [`Plugin::finish`], in any order with others; who drives an app by
-/// hand calls [`App::finish`]. Without such a sub-app, or without [`FrameArenaPlugin`], it does
-/// nothing. A sub-app that has a `FrameArenaPlugin` itself goes on swapping its own arenas.
+/// hand calls [`App::finish`]. Without such a sub-app it does nothing; without
+/// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has a `FrameArenaPlugin` itself goes on swapping its own arenas.
 ///
 /// ```
 /// use bevy_app::{App, AppLabel, SubApp, Update};

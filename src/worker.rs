@@ -81,9 +81,20 @@ impl Worker {
         let token = current_token();
         let mut worker = self;
         while !worker.claim_for(token) {
-            worker = worker.next.get_or_init(|| Box::new(make()));
+            worker = worker.next_or(&make);
         }
         &worker.arena
+    }
+
+    /// Returns the next worker of the chain, and makes it if there is none.
+    ///
+    /// Not by `get_or_init`: what `make` calls, the global allocator for one, may come here again.
+    fn next_or(&self, make: impl Fn() -> Worker) -> &Worker {
+        if self.next.get().is_none() {
+            // Whoever comes second drops its own.
+            drop(self.next.set(Box::new(make())));
+        }
+        self.next().expect("it was just set")
     }
 
     fn claim_for(&self, token: ThreadToken) -> bool {

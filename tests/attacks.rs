@@ -9,8 +9,9 @@ mod attacks {
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 
-use attacks::hostile_allocator::{Hostile, Trick, with, with_neighbours};
+use attacks::hostile_allocator::{CHUNK_ALIGN, Hostile, Trick, with, with_neighbours};
 use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, OverflowPolicy};
 
 #[global_allocator]
@@ -37,13 +38,40 @@ fn a_global_allocator_may_use_the_arena_that_it_allocates_for() {
     fn allocate_in_the_same_arena() {
         NESTED.set(ARENA.with(|arena| arena.alloc([1_u8; 64]).as_ptr().addr()));
     }
-    ARENA.with(|arena| {
-        let call_back = Trick::CallBack(allocate_in_the_same_arena);
-        let outer = with(call_back, || arena.alloc([2_u8; 64]));
-        let (outer, nested) = (outer.as_ptr().addr(), NESTED.get());
-        assert_ne!(nested, 0, "the allocator called back");
-        assert!(outer.abs_diff(nested) >= 64, "two live values share memory");
-    });
+    // It is asked for a chunk, and for a longer list of chunks.
+    for align in [CHUNK_ALIGN, align_of::<usize>()] {
+        let thread = std::thread::spawn(move || {
+            ARENA.with(|arena| {
+                let call_back = Trick::CallBack(align, allocate_in_the_same_arena);
+                let outer = with(call_back, || arena.alloc([2_u8; 64]));
+                let (outer, nested) = (outer.as_ptr().addr(), NESTED.get());
+                assert_ne!(nested, 0, "the allocator called back");
+                assert!(outer.abs_diff(nested) >= 64, "two live values share memory");
+                assert_eq!((arena.used_bytes(), arena.overflows()), (128, 1));
+            });
+        });
+        thread.join().expect("no panic");
+    }
+}
+
+#[test]
+fn a_global_allocator_may_use_the_arenas_that_it_makes_a_worker_for() {
+    static ARENAS: LazyLock<FrameArenas> = LazyLock::new(FrameArenas::default);
+    thread_local! {
+        static NESTED: Cell<usize> = const { Cell::new(0) };
+    }
+    fn allocate_in_the_same_arenas() {
+        NESTED.set(address(ARENAS.local()));
+    }
+    // One after the other, so that each finds its place claimed by those that ended.
+    for _ in 0..4 {
+        let thread = std::thread::spawn(|| {
+            let call_back = Trick::CallBack(CHUNK_ALIGN, allocate_in_the_same_arenas);
+            let outer = with(call_back, || address(ARENAS.local()));
+            assert_eq!(outer, NESTED.get(), "a thread has one arena");
+        });
+        thread.join().expect("no panic");
+    }
 }
 
 #[test]
@@ -212,25 +240,45 @@ fn address(arena: &FrameArena) -> usize {
     std::ptr::from_ref(arena).addr()
 }
 
+/// A listener of the log that fails itself, and panics.
+struct Listener;
+
+impl tracing::Subscriber for Listener {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, _: &tracing::Event<'_>) {
+        assert!(full_arena().vec::<u64>().try_reserve(64).is_err());
+        panic!("a listener that panics");
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_swap_is_complete_although_a_listener_panics() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 128,
+        ..FrameArenaSettings::default()
+    });
+    arenas.local().alloc(0_u8);
+    let handle = arenas.local().share([1_u8; 1000]);
+    tracing::subscriber::with_default(Listener, || {
+        assert!(panics(|| arenas.swap()), "a frame overflowed");
+        assert_eq!((arenas.frame(), arenas.usage().overflows), (1, 1));
+        assert_eq!(arenas.get(handle), Some(&[1; 1000]));
+        arenas.swap();
+        assert_eq!((arenas.frame(), arenas.get(handle)), (2, None));
+    });
+}
+
 #[test]
 fn a_report_of_a_failure_may_fail_and_panic_itself() {
-    struct Listener;
-    impl tracing::Subscriber for Listener {
-        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-            true
-        }
-        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-            tracing::span::Id::from_u64(1)
-        }
-        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-        fn event(&self, _: &tracing::Event<'_>) {
-            assert!(full_arena().vec::<u64>().try_reserve(64).is_err());
-            panic!("a listener that panics");
-        }
-        fn enter(&self, _: &tracing::span::Id) {}
-        fn exit(&self, _: &tracing::span::Id) {}
-    }
     tracing::subscriber::with_default(Listener, || {
         let arena = full_arena();
         let mut vec = arena.vec::<u64>();

@@ -9,20 +9,20 @@ thread_local! {
     static TRICK: Cell<Trick> = const { Cell::new(Trick::None) };
 }
 
-/// What happens at the next allocation that is as large as a chunk.
+/// What happens at the next allocation of a chunk, or of another alignment.
 #[derive(Clone, Copy)]
 pub(crate) enum Trick {
     None,
-    /// It calls back, once.
-    CallBack(fn()),
+    /// It calls back, once, for a block of this alignment.
+    CallBack(usize, fn()),
     /// It serves chunks from one block, side by side, each below the last.
     Downwards(*mut u8),
     /// It serves chunks from one block, side by side, each above the last.
     Upwards(*mut u8),
 }
 
-/// Chunks of an arena are the only blocks aligned like this.
-const CHUNK_ALIGN: usize = 128;
+/// Chunks of an arena, and workers, are the only blocks aligned like this.
+pub(crate) const CHUNK_ALIGN: usize = 128;
 
 /// Plays `trick` while `work` runs.
 pub(crate) fn with<R>(trick: Trick, work: impl FnOnce() -> R) -> R {
@@ -55,23 +55,21 @@ pub(crate) struct Hostile;
 // SAFETY: blocks come from `System`, or are fresh parts of one block that outlives them.
 unsafe impl GlobalAlloc for Hostile {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.align() == CHUNK_ALIGN {
-            match TRICK.get() {
-                Trick::None => {}
-                Trick::CallBack(call) => {
-                    TRICK.set(Trick::None);
-                    call();
-                }
-                Trick::Downwards(end) => {
-                    let start = end.wrapping_sub(layout.size());
-                    TRICK.set(Trick::Downwards(start));
-                    return start;
-                }
-                Trick::Upwards(start) => {
-                    TRICK.set(Trick::Upwards(start.wrapping_add(layout.size())));
-                    return start;
-                }
+        match TRICK.get() {
+            Trick::CallBack(align, call) if layout.align() == align => {
+                TRICK.set(Trick::None);
+                call();
             }
+            Trick::Downwards(end) if layout.align() == CHUNK_ALIGN => {
+                let start = end.wrapping_sub(layout.size());
+                TRICK.set(Trick::Downwards(start));
+                return start;
+            }
+            Trick::Upwards(start) if layout.align() == CHUNK_ALIGN => {
+                TRICK.set(Trick::Upwards(start.wrapping_add(layout.size())));
+                return start;
+            }
+            _ => {}
         }
         // SAFETY: the caller keeps the contract.
         unsafe { System.alloc(layout) }
