@@ -233,7 +233,8 @@ impl FrameArena {
     /// Keeps the bytes in use now, if they are the most so far, for [`trim`](Self::trim).
     #[inline]
     fn note_peak(&self) {
-        let used = self.used_bytes();
+        let active = self.cursor.load(Relaxed).addr() - self.start.load(Relaxed).addr();
+        let used = self.closed_bytes.load(Relaxed) + active;
         if used > self.window_peak_bytes.get() {
             self.window_peak_bytes.set(used);
         }

@@ -33,6 +33,8 @@ unsafe impl Allocator for &FrameArena {
     #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
         if let Some(block) = self.newest(block, layout.size()) {
+            // The frame's end will not see how much there was.
+            self.note_peak();
             self.resize_newest(block, layout.size(), 0);
         }
     }
@@ -64,6 +66,7 @@ unsafe impl Allocator for &FrameArena {
             return unsafe { self.move_block(block, new.size(), new) };
         }
         if let Some(block) = self.newest(block, old.size()) {
+            self.note_peak();
             return Ok(self.resize_newest(block, old.size(), new.size()));
         }
         Ok(NonNull::slice_from_raw_parts(block, new.size()))
@@ -87,7 +90,7 @@ impl FrameArena {
     ) -> Result<NonNull<[u8]>, AllocError> {
         // A block of no bytes may happen to lie at the cursor; it grows there like any other.
         if let Some(block) = self.newest(block, old_bytes)
-            && bump::round_up(new.size()) <= self.end.get() - block.addr().get()
+            && bump::bump(block.addr().get(), self.end.get(), new.size(), 1).is_some()
         {
             return Ok(self.resize_newest(block, old_bytes, new.size()));
         }
@@ -171,10 +174,6 @@ impl FrameArena {
         new_bytes: usize,
     ) -> NonNull<[u8]> {
         let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
-        if new_step < old_step {
-            // The frame's end will not see how much there was.
-            self.note_peak();
-        }
         let cursor = block.as_ptr().wrapping_add(new_step);
         self.cursor.store(cursor, Relaxed);
         poison::mark_dead(cursor, old_step.saturating_sub(new_step));
