@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "each test breaks a rule of the language")]
 
 use std::hint::black_box;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bevy_frame_arena::{FrameArena, FrameArenas};
@@ -58,13 +59,16 @@ fn two_threads_use_one_arena() {
 
     let arena = FrameArena::new(128);
     let smuggled = Smuggled(&arena);
+    // Neither is over when the other begins: the end of a thread orders what comes later.
+    let start = Barrier::new(2);
     // Relaxed: the second thread waits, but nothing that the first one did is ordered before.
     let turn = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for thread in 0..2_u64 {
-            let turn = &turn;
+            let (start, turn) = (&start, &turn);
             scope.spawn(move || {
                 let smuggled = smuggled;
+                start.wait();
                 // SAFETY: none.
                 let arena = unsafe { &*smuggled.0 };
                 while turn.load(Relaxed) != thread {
