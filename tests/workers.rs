@@ -241,8 +241,10 @@ fn workers_are_listed_by_the_name_of_their_thread() {
     let usage = arenas.usage();
     assert_eq!((usage.used_bytes, usage.active_workers), (0, 0));
     assert_eq!(usage.high_watermark_bytes, 2_000);
-    assert!(usage.workers.iter().all(|worker| worker.idle_frames == 1));
-    for _ in 0..600 {
+    for idle_frames in 1..=600 {
+        let workers = &arenas.usage().workers;
+        let idle: Vec<_> = workers.iter().map(|worker| worker.idle_frames).collect();
+        assert_eq!(idle, [idle_frames; 2]);
         arenas.swap();
     }
     assert!(arenas.usage().workers.is_empty());
