@@ -1,6 +1,7 @@
 //! Handles: what they resolve to, and for how long.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::mem;
 use std::sync::Arc;
 
@@ -164,6 +165,9 @@ fn handles_are_compared_and_hashed_by_identity() {
     let later = arenas.local().share(1);
     assert_ne!(a, later);
     assert_eq!(HashSet::from([a, b, copy, later]).len(), 3);
+    let hashes =
+        [a, b, later].map(|handle| BuildHasherDefault::<DefaultHasher>::new().hash_one(handle));
+    assert_eq!(HashSet::from(hashes).len(), 3);
     assert!(format!("{a:?}").starts_with("FrameHandle"));
 }
 

@@ -187,7 +187,9 @@ fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
     assert_eq!(arenas.usage().active_workers, 2_000);
     // All of them had no name, so they are one line in the list.
     assert_eq!(arenas.usage().workers.len(), 1);
-    drop(arenas);
+    let small_stack = thread::Builder::new().stack_size(256 << 10);
+    let dropped = small_stack.spawn(move || drop(arenas)).unwrap();
+    dropped.join().unwrap();
 }
 
 #[test]
