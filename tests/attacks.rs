@@ -240,8 +240,8 @@ fn address(arena: &FrameArena) -> usize {
     std::ptr::from_ref(arena).addr()
 }
 
-/// A listener of the log that fails itself, and panics.
-struct Listener;
+/// A listener of the log that does something, and panics.
+struct Listener(fn());
 
 impl tracing::Subscriber for Listener {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
@@ -253,7 +253,7 @@ impl tracing::Subscriber for Listener {
     fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
     fn event(&self, _: &tracing::Event<'_>) {
-        assert!(full_arena().vec::<u64>().try_reserve(64).is_err());
+        (self.0)();
         panic!("a listener that panics");
     }
     fn enter(&self, _: &tracing::span::Id) {}
@@ -268,7 +268,7 @@ fn a_swap_is_complete_although_a_listener_panics() {
     });
     arenas.local().alloc(0_u8);
     let handle = arenas.local().share([1_u8; 1000]);
-    tracing::subscriber::with_default(Listener, || {
+    tracing::subscriber::with_default(Listener(|| {}), || {
         assert!(panics(|| arenas.swap()), "a frame overflowed");
         assert_eq!((arenas.frame(), arenas.usage().overflows), (1, 1));
         assert_eq!(arenas.get(handle), Some(&[1; 1000]));
@@ -279,7 +279,8 @@ fn a_swap_is_complete_although_a_listener_panics() {
 
 #[test]
 fn a_report_of_a_failure_may_fail_and_panic_itself() {
-    tracing::subscriber::with_default(Listener, || {
+    let fail_too = || assert!(full_arena().vec::<u64>().try_reserve(64).is_err());
+    tracing::subscriber::with_default(Listener(fail_too), || {
         let arena = full_arena();
         let mut vec = arena.vec::<u64>();
         assert!(panics(|| drop(vec.try_reserve(64))), "it is reported once");
