@@ -112,11 +112,12 @@ impl FrameArena {
             if len < self.chunks.borrow().capacity() {
                 return Ok(());
             }
+            let places = 2 * len + 4;
             let mut longer = Vec::new();
             longer
-                .try_reserve_exact(2 * len + 4)
+                .try_reserve_exact(places)
                 .map_err(|_| ArenaError::AllocationFailed {
-                    requested: (2 * len + 4) * size_of::<Chunk>(),
+                    requested: places * size_of::<Chunk>(),
                 })?;
             let mut chunks = self.chunks.borrow_mut();
             if chunks.len() < longer.capacity() {
