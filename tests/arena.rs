@@ -382,6 +382,22 @@ fn little_memory_is_not_worth_a_trim() {
 }
 
 #[test]
+fn an_idle_arena_starts_over_with_the_capacity_it_was_made_with() {
+    let mut arena = FrameArena::new(KIB);
+    arena.alloc_layout(bytes(100 * KIB));
+    arena.reset();
+    arena.trim();
+    arena.trim();
+    assert_eq!(
+        arena.capacity_bytes(),
+        0,
+        "nothing was used since the first trim"
+    );
+    arena.alloc(1_u64);
+    assert_eq!(arena.capacity_bytes(), KIB);
+}
+
+#[test]
 fn a_trim_forgets_what_earlier_ones_kept() {
     let mut arena = FrameArena::new(KIB);
     for mebibytes in [20, 4, 4] {
