@@ -461,3 +461,20 @@ fn the_debug_output_has_the_figures() {
         "{text}"
     );
 }
+
+#[test]
+fn errors_say_what_happened_in_numbers() {
+    let arena = FrameArena::new(KIB);
+    let text = |error: ArenaError| error.to_string();
+    let aligned = arena.try_alloc_slice_aligned(1, 48, 0_u8);
+    assert_eq!(
+        aligned.map_err(text),
+        Err("alignment 48 is not a power of two".into())
+    );
+    let too_long = arena.try_alloc_slice_fill_copy(usize::MAX, 0_u16);
+    let too_long = too_long.map_err(text).unwrap_err();
+    assert!(too_long.starts_with(&format!("{} elements of 2 bytes", usize::MAX)));
+    let failed = FrameArena::try_new(isize::MAX as usize).map_err(text);
+    let failed = failed.unwrap_err();
+    assert!(failed.contains(&format!("could not provide {} bytes", isize::MAX)));
+}

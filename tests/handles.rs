@@ -5,7 +5,9 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::mem;
 use std::sync::Arc;
 
-use bevy_frame_arena::{FrameArenas, FrameHandle, Share};
+use bevy_frame_arena::{
+    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy, Share,
+};
 
 /// Swaps until `frames` frames have passed.
 fn advance(arenas: &mut FrameArenas, frames: u32) {
@@ -222,4 +224,62 @@ fn an_arena_that_stands_alone_resolves_its_own_handles() {
     arena.share(Arc::clone(&value));
     drop(arena);
     assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn every_way_to_share_resolves_to_its_data() {
+    let arenas = FrameArenas::default();
+    let arena = arenas.local();
+    for handle in [
+        arena.share(7),
+        arena.try_share(7).unwrap(),
+        arena.share_with(|| 7),
+        arena.try_share_with(|| 7).unwrap(),
+        arena.boxed(7).share(),
+    ] {
+        assert_eq!(arenas[handle], 7);
+    }
+    for handle in [
+        arena.share_slice_copy(&[0, 1, 4]),
+        arena.try_share_slice_copy(&[0, 1, 4]).unwrap(),
+        arena.share_slice_fill_with(3, |n| n * n),
+        arena.try_share_slice_fill_with(3, |n| n * n).unwrap(),
+        arena.share_slice_fill_iter([0, 1, 4]),
+        arena.try_share_slice_fill_iter([0, 1, 4]).unwrap(),
+    ] {
+        assert_eq!(arenas[handle], [0, 1, 4]);
+    }
+    let mut text = arena.string();
+    for character in "3 HP".chars() {
+        text.push(character);
+    }
+    for handle in [
+        arena.share_str("3 HP"),
+        arena.try_share_str("3 HP").unwrap(),
+        arena.share_fmt(format_args!("{} HP", 3)),
+        arena.try_share_fmt(format_args!("{} HP", 3)).unwrap(),
+        text.share(),
+    ] {
+        assert_eq!(&arenas[handle], "3 HP");
+    }
+}
+
+#[test]
+fn sharing_fails_where_there_is_no_memory() {
+    let arena = FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: 128,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    });
+    let large = [0_u8; 200];
+    let text = "x".repeat(200);
+    assert!(arena.try_share(large).is_err());
+    assert!(arena.try_share_with(|| large).is_err());
+    assert!(arena.try_share_slice_copy(&large).is_err());
+    assert!(arena.try_share_slice_fill_with(200, |_| 0_u8).is_err());
+    assert!(arena.try_share_slice_fill_iter(large).is_err());
+    assert!(arena.try_share_str(&text).is_err());
+    assert!(arena.try_share_fmt(format_args!("{text}")).is_err());
+    // The value itself would fit, but not the note that it needs dropping.
+    assert!(arena.try_share([const { String::new() }; 5]).is_err());
 }
