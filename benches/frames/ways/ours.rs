@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
-use bevy_frame_arena::{FrameArenaPlugin, FrameArenas, FrameHandle, FrameVec, Share};
+use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle, FrameVec, Share};
 
 use crate::scene::{
     AGENTS, Checksum, Frame, Id, LABELS, Position, instance, is_visible, neighbours, sort_key,
@@ -38,7 +38,18 @@ fn draw(
     arenas: Res<FrameArenas>,
     mut lists: Local<Vec<FrameHandle<[u64]>>>,
 ) {
-    let all = Mutex::new(&mut *lists);
+    list_visible(&query, frame.0, &arenas, &mut lists);
+    draw_all(&arenas, &mut lists, arenas.local(), &checksum);
+}
+
+/// Fills the lists of what is visible, in parallel.
+pub(super) fn list_visible(
+    query: &Query<(&Position, &Id)>,
+    frame: u32,
+    arenas: &FrameArenas,
+    lists: &mut Vec<FrameHandle<[u64]>>,
+) {
+    let all = Mutex::new(lists);
     query.par_iter().for_each_init(
         // In a box, because Bevy moves it for each item.
         || {
@@ -49,12 +60,20 @@ fn draw(
             })
         },
         |batch, (position, id)| {
-            if is_visible(frame.0, id.0) {
+            if is_visible(frame, id.0) {
                 batch.keys.push(sort_key(*position, id.0));
             }
         },
     );
-    let arena = arenas.local();
+}
+
+/// Makes the instances of all lists, in `arena`.
+pub(super) fn draw_all(
+    arenas: &FrameArenas,
+    lists: &mut Vec<FrameHandle<[u64]>>,
+    arena: &FrameArena,
+    checksum: &Checksum,
+) {
     let total = lists.iter().map(|list| arenas[*list].len()).sum();
     let mut keys = arena.vec_with_capacity(total);
     for list in lists.drain(..) {
@@ -66,19 +85,25 @@ fn draw(
 }
 
 fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, arenas: Res<FrameArenas>) {
-    let arena = arenas.local();
+    list_neighbours(arenas.local(), frame.0, &checksum);
+}
+
+pub(super) fn list_neighbours(arena: &FrameArena, frame: u32, checksum: &Checksum) {
     let near = arena.alloc_slice_fill_with(AGENTS as usize, |agent| {
-        &*arena.alloc_slice_fill_iter(neighbours(frame.0, agent as u32))
+        &*arena.alloc_slice_fill_iter(neighbours(frame, agent as u32))
     });
     let all = near.iter().flat_map(|list| list.iter());
     checksum.add(all.map(|other| u64::from(*other)).sum());
 }
 
 fn write_labels(frame: Res<Frame>, checksum: Res<Checksum>, arenas: Res<FrameArenas>) {
-    let arena = arenas.local();
+    write_all_labels(arenas.local(), frame.0, &checksum);
+}
+
+pub(super) fn write_all_labels(arena: &FrameArena, frame: u32, checksum: &Checksum) {
     let labels = arena.alloc_slice_fill_with(LABELS as usize, |number| {
         let mut label = arena.string();
-        write_label(&mut label, frame.0, number as u32);
+        write_label(&mut label, frame, number as u32);
         &*label.leak()
     });
     checksum.add(labels.iter().map(|label| label.len() as u64).sum());

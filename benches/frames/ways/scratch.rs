@@ -1,34 +1,15 @@
 //! Frame arenas, with a scratch arena for what only one system reads.
 
-use std::sync::Mutex;
-
 use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
-use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle, FrameVec, Share};
+use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle};
 
-use crate::scene::{
-    AGENTS, Checksum, Frame, Id, LABELS, Position, instance, is_visible, neighbours, sort_key,
-    sum_of_instances, write_label,
-};
+use super::ours::{draw_all, list_neighbours, list_visible, write_all_labels};
+use crate::scene::{Checksum, Frame, Id, Position};
 
 pub(crate) fn add_systems(app: &mut App) {
     app.add_plugins(FrameArenaPlugin::default())
         .add_systems(Update, (draw, find_neighbours, write_labels));
-}
-
-/// The list of one batch, shared with the others when the batch is done.
-struct Batch<'arena, 'all> {
-    keys: FrameVec<'arena, u64>,
-    all: &'all Mutex<&'all mut Vec<FrameHandle<[u64]>>>,
-}
-
-impl Drop for Batch<'_, '_> {
-    fn drop(&mut self) {
-        let arena = *self.keys.allocator();
-        let keys = std::mem::replace(&mut self.keys, arena.vec());
-        let mut all = self.all.lock().expect("no system panics");
-        all.push(keys.share());
-    }
 }
 
 fn draw(
@@ -40,50 +21,16 @@ fn draw(
     mut scratch: Local<FrameArena>,
 ) {
     scratch.reset();
-    let all = Mutex::new(&mut *lists);
-    query.par_iter().for_each_init(
-        // In a box, because Bevy moves it for each item.
-        || {
-            let arena = arenas.local();
-            arena.boxed(Batch {
-                keys: arena.vec(),
-                all: &all,
-            })
-        },
-        |batch, (position, id)| {
-            if is_visible(frame.0, id.0) {
-                batch.keys.push(sort_key(*position, id.0));
-            }
-        },
-    );
-    let arena = &*scratch;
-    let total = lists.iter().map(|list| arenas[*list].len()).sum();
-    let mut keys = arena.vec_with_capacity(total);
-    for list in lists.drain(..) {
-        keys.extend_from_slice(&arenas[list]);
-    }
-    keys.sort_unstable();
-    let instances = arena.alloc_slice_fill_iter(keys.iter().map(|key| instance(*key)));
-    checksum.add(sum_of_instances(instances));
+    list_visible(&query, frame.0, &arenas, &mut lists);
+    draw_all(&arenas, &mut lists, &scratch, &checksum);
 }
 
-fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, mut arena: Local<FrameArena>) {
-    arena.reset();
-    let arena = &*arena;
-    let near = arena.alloc_slice_fill_with(AGENTS as usize, |agent| {
-        &*arena.alloc_slice_fill_iter(neighbours(frame.0, agent as u32))
-    });
-    let all = near.iter().flat_map(|list| list.iter());
-    checksum.add(all.map(|other| u64::from(*other)).sum());
+fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, mut scratch: Local<FrameArena>) {
+    scratch.reset();
+    list_neighbours(&scratch, frame.0, &checksum);
 }
 
-fn write_labels(frame: Res<Frame>, checksum: Res<Checksum>, mut arena: Local<FrameArena>) {
-    arena.reset();
-    let arena = &*arena;
-    let labels = arena.alloc_slice_fill_with(LABELS as usize, |number| {
-        let mut label = arena.string();
-        write_label(&mut label, frame.0, number as u32);
-        &*label.leak()
-    });
-    checksum.add(labels.iter().map(|label| label.len() as u64).sum());
+fn write_labels(frame: Res<Frame>, checksum: Res<Checksum>, mut scratch: Local<FrameArena>) {
+    scratch.reset();
+    write_all_labels(&scratch, frame.0, &checksum);
 }
