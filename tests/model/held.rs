@@ -75,9 +75,9 @@ impl<'a> Held<'a> {
         }
     }
 
-    pub(crate) fn shrink(&mut self, nth: usize, to: usize) {
+    pub(crate) fn shrink(&mut self, nth: usize, to: usize, limited: bool) {
         if let Some(live) = self.nth(nth) {
-            live.shrink(to);
+            live.shrink(to, limited);
         }
     }
 

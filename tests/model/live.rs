@@ -93,7 +93,7 @@ impl<'a> Live<'a> {
                 Self::Str(made, text)
             }
             Method::BoxTracked => {
-                let boxed = arena.try_boxed(log.track(false))?;
+                let boxed = arena.try_boxed(log.track())?;
                 let id = boxed.id;
                 Self::Boxed(boxed, id)
             }
@@ -150,7 +150,7 @@ impl<'a> Live<'a> {
             Self::Tracked(vec, expected) => {
                 for _ in 0..by % 17 {
                     vec.try_reserve(1).map_err(|_| failed)?;
-                    vec.push(log.track(false));
+                    vec.push(log.track());
                     expected.push(vec[vec.len() - 1].id);
                 }
             }
@@ -174,8 +174,8 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Shrinks a container.
-    pub(crate) fn shrink(&mut self, to: usize) {
+    /// Shrinks a container. A map moves for that, which aborts where there may be no memory.
+    pub(crate) fn shrink(&mut self, to: usize, limited: bool) {
         match self {
             Self::Vec(vec, expected) => {
                 vec.truncate(to);
@@ -190,7 +190,9 @@ impl<'a> Live<'a> {
             Self::Map(map, expected) => {
                 map.retain(|key, _| *key as usize % 3 == to % 3);
                 expected.retain(|key, _| *key as usize % 3 == to % 3);
-                map.shrink_to_fit();
+                if !limited {
+                    map.shrink_to_fit();
+                }
             }
             Self::Text(text, expected) => {
                 text.clear();

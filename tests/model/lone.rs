@@ -105,7 +105,7 @@ fn frame(
             }
             Step::Write { nth, .. } => held.write(nth.into(), seed),
             Step::Grow { nth, by, .. } => held.grow(nth.into(), by.into(), seed, limited),
-            Step::Shrink { nth, to, .. } => held.shrink(nth.into(), to.into()),
+            Step::Shrink { nth, to, .. } => held.shrink(nth.into(), to.into(), limited),
             Step::Free { nth, .. } => held.free(nth.into()),
             Step::Share { kind, bytes, .. } => {
                 let bytes = bytes as usize % ((1 << 20) + 1);

@@ -47,7 +47,6 @@ pub(crate) fn share(
     let first = log.len();
     let word = u64::from(seed) << 32 | bytes as u64;
     let text = || format!("{seed}").repeat(bytes % 999);
-    let track = |bomb| log.track(bomb);
     let in_bytes = Contents::Bytes {
         byte: seed,
         len: bytes,
@@ -102,13 +101,18 @@ pub(crate) fn share(
             (AnyHandle::Text(string.try_share()?), Contents::Text(text))
         }
         SharedKind::Tracked | SharedKind::Bomb => {
-            let value = track(kind == SharedKind::Bomb);
+            let value = log.track();
             let contents = Contents::Tracked(vec![value.id]);
-            (AnyHandle::Tracked(arena.try_share(value)?), contents)
+            let handle = arena.try_share(value)?;
+            if kind == SharedKind::Bomb {
+                // Not before: a value that can't be shared is dropped at once.
+                arena.get(handle).expect("it is fresh").arm();
+            }
+            (AnyHandle::Tracked(handle), contents)
         }
         SharedKind::TrackedSlice => {
             let len = bytes % 9;
-            let values = (0..len).map(|_| track(false));
+            let values = (0..len).map(|_| log.track());
             let handle = arena.try_share_slice_fill_iter(values)?;
             let ids = (first..first + len).collect();
             (AnyHandle::TrackedSlice(handle), Contents::Tracked(ids))

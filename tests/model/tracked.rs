@@ -1,5 +1,6 @@
 //! Values that count how often they are dropped.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How often each tracked value was dropped, by its number.
@@ -11,17 +12,17 @@ pub(crate) struct Log {
 /// A value with a destructor.
 pub(crate) struct Tracked {
     pub(crate) id: usize,
-    is_bomb: bool,
+    is_bomb: AtomicBool,
     log: Arc<Log>,
 }
 
 impl Log {
-    pub(crate) fn track(self: &Arc<Self>, is_bomb: bool) -> Tracked {
+    pub(crate) fn track(self: &Arc<Self>) -> Tracked {
         let mut drops = self.drops.lock().unwrap_or_else(PoisonError::into_inner);
         drops.push(0);
         Tracked {
             id: drops.len() - 1,
-            is_bomb,
+            is_bomb: AtomicBool::new(false),
             log: Arc::clone(self),
         }
     }
@@ -38,8 +39,13 @@ impl Log {
 }
 
 impl Tracked {
+    /// Has it panic when it is dropped.
+    pub(crate) fn arm(&self) {
+        self.is_bomb.store(true, Relaxed);
+    }
+
     pub(crate) fn is_bomb(&self) -> bool {
-        self.is_bomb
+        self.is_bomb.load(Relaxed)
     }
 }
 
@@ -53,7 +59,7 @@ impl Drop for Tracked {
                 .unwrap_or_else(PoisonError::into_inner);
             drops[self.id] += 1;
         }
-        if self.is_bomb {
+        if self.is_bomb() {
             // Like `panic!`, but without the message.
             std::panic::resume_unwind(Box::new("a bomb"));
         }

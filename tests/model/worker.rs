@@ -187,7 +187,10 @@ impl<'a> Frame<'a> {
                 let limited = self.is_limited(0) || self.is_limited(1);
                 self.held.grow(nth, by, seed, limited);
             }
-            Order::Shrink(nth, to) => self.held.shrink(nth, to),
+            Order::Shrink(nth, to) => {
+                let limited = self.is_limited(0) || self.is_limited(1);
+                self.held.shrink(nth, to, limited);
+            }
             Order::Free(nth) => self.held.free(nth),
             Order::Share {
                 arenas,
