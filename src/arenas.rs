@@ -1,20 +1,25 @@
 //! `FrameArenas`: the two generations, and the swap between them.
 #![expect(unsafe_code, reason = "resolves handles and remembered arenas")]
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
-use core::fmt;
-use core::mem;
-use core::ops::Index;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+mod generation;
+mod lease;
+mod usage;
+mod worker;
 
-use crate::arena::{Budget, FirstPanic, FrameArena, Stock};
-use crate::generation::{Common, Generation};
-use crate::handle::{FrameHandle, StaleHandle};
-use crate::lease::{FrameLease, LeasedHandle};
+use std::fmt;
+use std::mem;
+use std::ops::Index;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use self::generation::{Common, Generation};
+pub use self::lease::{FrameLease, LeasedHandle};
+pub use self::usage::{FrameUsage, WorkerUsage};
+use crate::arena::{Budget, FrameArena, Stock};
+use crate::handles::{FrameHandle, StaleHandle};
+use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
 use crate::stamp::{Stamp, StampRun};
-use crate::usage::FrameUsage;
 
 /// The frame arenas of all worker threads, as a resource.
 ///
@@ -113,7 +118,7 @@ impl FrameArenas {
     /// thread used, in this frame.
     #[inline(always)]
     pub fn local(&self) -> &FrameArena {
-        match crate::worker::last_used(self.stamp) {
+        match worker::last_used(self.stamp) {
             // SAFETY:
             // - this thread remembered the arena when it claimed it in the generation with this
             //   stamp;
@@ -221,7 +226,7 @@ impl FrameArenas {
     #[inline(never)]
     fn find_local(&self) -> &FrameArena {
         let arena = self.current.local();
-        crate::worker::remember(self.stamp, arena);
+        worker::remember(self.stamp, arena);
         arena
     }
 

@@ -1,7 +1,10 @@
 //! Growing containers in an arena.
-#![forbid(unsafe_code)]
 
-use crate::FrameArena;
+mod collect;
+mod string;
+
+pub use self::string::FrameString;
+use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
 /// A vector in an arena, with the interface of `Vec`. It drops its elements at the end of its

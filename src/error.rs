@@ -1,7 +1,7 @@
 //! What can go wrong with an allocation, in numbers.
 
-use core::error::Error;
-use core::fmt;
+use std::error::Error;
+use std::fmt;
 
 /// Why an arena could not provide memory.
 ///

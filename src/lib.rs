@@ -114,46 +114,32 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "bevy")]
+mod app;
 mod arena;
 mod arenas;
 mod containers;
-#[cfg(feature = "bevy")]
-mod diagnostics;
 mod error;
-mod generation;
-mod handle;
-mod lease;
+mod handles;
 #[cfg(feature = "overlay")]
 mod overlay;
-#[cfg(feature = "bevy")]
-mod plugin;
+mod panics;
 mod settings;
-mod share;
 mod stamp;
-mod string;
-#[cfg(feature = "bevy")]
-mod sub_app;
-mod usage;
-mod worker;
 
-pub use arena::FrameArena;
-pub use arenas::FrameArenas;
-pub use containers::{FrameBox, FrameVec};
 #[cfg(feature = "bevy")]
-pub use diagnostics::FrameArenaDiagnosticsPlugin;
+pub use app::{
+    ExtractedFrame, FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSchedule,
+    FrameArenaSubAppPlugin, FrameArenaSystems,
+};
+pub use arena::FrameArena;
+pub use arenas::{FrameArenas, FrameLease, FrameUsage, LeasedHandle, WorkerUsage};
+pub use containers::{FrameBox, FrameString, FrameVec};
 pub use error::{ArenaError, Limit};
-pub use handle::{FrameHandle, StaleHandle};
-pub use lease::{FrameLease, LeasedHandle};
+pub use handles::{FrameHandle, Share, StaleHandle};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
-#[cfg(feature = "bevy")]
-pub use plugin::{FrameArenaPlugin, FrameArenaSchedule, FrameArenaSystems};
 pub use settings::{FrameArenaSettings, OverflowPolicy};
-pub use share::Share;
-pub use string::FrameString;
-#[cfg(feature = "bevy")]
-pub use sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
-pub use usage::{FrameUsage, WorkerUsage};
 
 /// The names that most systems need.
 pub mod prelude {

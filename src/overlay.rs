@@ -4,11 +4,9 @@
 mod bars;
 mod graph;
 
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::ops::Range;
-use core::time::Duration;
+use std::ops::Range;
+use std::time::Duration;
+use std::vec;
 
 use bevy_app::{App, Plugin, Startup, Update};
 use bevy_color::palettes::tailwind;

@@ -1,7 +1,7 @@
 //! Stamps: numbers that name one use of one generation, and are never given twice.
 #![forbid(unsafe_code)]
 
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Names one use of one generation, or of one arena that stands alone.
 pub(crate) type Stamp = u64;

@@ -1,15 +1,15 @@
 //! `&FrameArena` as the allocator of vectors, boxes and maps.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
-use core::alloc::Layout;
-use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::alloc::Layout;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use allocator_api2::alloc::{AllocError, Allocator};
 
 use super::slices::array_layout;
 use super::{FrameArena, bump, poison};
-use crate::FrameVec;
+use crate::containers::FrameVec;
 use crate::error::ArenaError;
 
 /// Grows, shrinks and frees in place where the block is the newest of its chunk.

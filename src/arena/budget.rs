@@ -1,7 +1,7 @@
 //! The bytes that a set of arenas may take from the global allocator, and has taken.
 #![forbid(unsafe_code)]
 
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::error::{ArenaError, Limit};
 

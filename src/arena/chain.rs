@@ -1,11 +1,10 @@
 //! The chain of chunks: where memory comes from when the active one is full.
 #![forbid(unsafe_code)]
 
-use alloc::vec::Vec;
-use core::alloc::Layout;
-use core::mem;
-use core::ptr::NonNull;
-use core::sync::atomic::Ordering::Relaxed;
+use std::alloc::Layout;
+use std::mem;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::chunk::{self, Chunk};
 use super::{FrameArena, bump, dangling};

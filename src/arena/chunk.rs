@@ -1,9 +1,9 @@
 //! One block of the global allocator.
 #![expect(unsafe_code, reason = "allocates and frees raw memory")]
 
-use alloc::sync::Arc;
-use core::alloc::Layout;
-use core::ptr::NonNull;
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use super::budget::Budget;
 use super::bump::MAX_ADDRESS;
@@ -53,7 +53,7 @@ impl Chunk {
             Layout::from_size_align(round_up(bytes), align.max(CHUNK_ALIGN)).map_err(|_| failed)?;
         budget.reserve(layout.size())?;
         // SAFETY: the size is at least `CHUNK_ALIGN`, so not zero.
-        let start = unsafe { alloc::alloc::alloc(layout) };
+        let start = unsafe { std::alloc::alloc(layout) };
         let Some(start) = NonNull::new(start) else {
             budget.release(layout.size());
             return Err(failed);
@@ -106,7 +106,7 @@ impl Drop for Chunk {
         // SAFETY:
         // - `start` came from the global allocator with this layout, in `new`;
         // - the chunk owns the block, so it is freed once.
-        unsafe { alloc::alloc::dealloc(self.start(), self.layout) };
+        unsafe { std::alloc::dealloc(self.start(), self.layout) };
         self.budget.release(self.layout.size());
     }
 }

@@ -1,16 +1,14 @@
 //! The destructors that run when a frame's memory is recycled.
 #![expect(unsafe_code, reason = "drops values behind raw pointers")]
 
-use alloc::boxed::Box;
-use core::alloc::Layout;
-use core::any::Any;
-use core::cell::Cell;
-use core::mem::needs_drop;
-use core::ptr::NonNull;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::alloc::Layout;
+use std::cell::Cell;
+use std::mem::needs_drop;
+use std::ptr::NonNull;
 
 use super::FrameArena;
 use crate::error::ArenaError;
+use crate::panics::FirstPanic;
 
 /// A linked list of shared values that need dropping, kept in the arena itself.
 #[derive(Default)]
@@ -109,41 +107,4 @@ unsafe fn drop_at<T>(values: NonNull<u8>, index: usize) {
     let value = unsafe { values.cast::<T>().add(index) };
     // SAFETY: the caller promises a value that nobody uses again.
     unsafe { value.drop_in_place() };
-}
-
-/// Keeps the first of several panics, so that the work they interrupt can be finished.
-#[derive(Default)]
-#[must_use]
-pub(crate) struct FirstPanic {
-    payload: Option<Box<dyn Any + Send>>,
-}
-
-impl FirstPanic {
-    fn catch(&mut self, work: impl FnOnce()) {
-        // Unwind safety: what `work` leaves half-done is a value that is never looked at again.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
-            match &self.payload {
-                None => self.payload = Some(payload),
-                Some(_) => discard(payload),
-            }
-        }
-    }
-
-    /// Continues the panic that was caught, unless this thread is unwinding already.
-    pub(crate) fn resume(self) {
-        if let Some(payload) = self.payload {
-            if std::thread::panicking() {
-                discard(payload);
-            } else {
-                resume_unwind(payload);
-            }
-        }
-    }
-}
-
-/// Drops the payload of a panic, which could panic itself; there is nobody left to tell.
-fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        core::mem::forget(another);
-    }
 }

@@ -28,7 +28,7 @@ mod uninit {
     //! Under Miri, dead memory is made uninitialised: a stale read is then an error.
     #![expect(unsafe_code, reason = "writes raw arena memory")]
 
-    use core::mem::MaybeUninit;
+    use std::mem::MaybeUninit;
 
     pub(in crate::arena) fn mark_dead(start: *mut u8, bytes: usize) {
         // In large blocks first: Miri takes as long for each write as for a byte.

@@ -1,15 +1,15 @@
 //! Slices in an arena, of any element or of text.
 #![expect(unsafe_code, reason = "writes elements into raw memory")]
 
-use core::alloc::Layout;
-use core::fmt;
-use core::ptr::{self, NonNull};
-use core::slice;
+use std::alloc::Layout;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::slice;
 
 use super::values::refuse_destructors;
 use super::{FrameArena, bump::beyond_cursor, dangling};
+use crate::containers::{FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
-use crate::{FrameString, FrameVec};
 
 #[expect(
     clippy::mut_from_ref,
@@ -173,7 +173,7 @@ impl FrameArena {
     #[inline]
     pub fn alloc_str(&self, source: &str) -> &mut str {
         // SAFETY: the bytes are a copy of a `str`.
-        unsafe { core::str::from_utf8_unchecked_mut(self.alloc_slice_copy(source.as_bytes())) }
+        unsafe { std::str::from_utf8_unchecked_mut(self.alloc_slice_copy(source.as_bytes())) }
     }
 
     /// Allocates a copy of a string.
@@ -184,7 +184,7 @@ impl FrameArena {
     pub fn try_alloc_str(&self, source: &str) -> Result<&mut str, ArenaError> {
         let bytes = self.try_alloc_slice_copy(source.as_bytes())?;
         // SAFETY: the bytes are a copy of a `str`.
-        Ok(unsafe { core::str::from_utf8_unchecked_mut(bytes) })
+        Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
     }
 
     /// Allocates a formatted string: `arena.alloc_fmt(format_args!("{hp} HP"))`.

@@ -1,8 +1,7 @@
 //! First chunks that are made and touched before a worker asks for them.
 #![forbid(unsafe_code)]
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
 use super::chunk::Chunk;

@@ -1,12 +1,12 @@
 //! Single values in an arena.
 #![expect(unsafe_code, reason = "writes values into raw memory")]
 
-use core::alloc::Layout;
-use core::mem::{ManuallyDrop, needs_drop};
-use core::ptr::NonNull;
+use std::alloc::Layout;
+use std::mem::{ManuallyDrop, needs_drop};
+use std::ptr::NonNull;
 
 use super::{FrameArena, bump::beyond_cursor, dangling};
-use crate::FrameBox;
+use crate::containers::FrameBox;
 use crate::error::{ArenaError, fail};
 
 #[expect(

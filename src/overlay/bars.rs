@@ -1,9 +1,7 @@
 //! The bars that show how full each worker's chunks are.
 #![forbid(unsafe_code)]
 
-use alloc::format;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::sync::Arc;
 
 use bevy_color::palettes::tailwind;
 use bevy_dev_tools::diagnostics_overlay::DiagnosticsOverlayStyle;

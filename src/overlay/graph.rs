@@ -2,8 +2,6 @@
 #![forbid(unsafe_code)]
 
 use alloc::collections::VecDeque;
-use alloc::format;
-use alloc::vec::Vec;
 
 use bevy_color::palettes::tailwind;
 use bevy_ecs::component::Component;
@@ -74,7 +72,7 @@ impl UsageGraph {
     /// Returns the sample of each column; those of the time before the window opened are empty.
     fn samples(&self) -> impl Iterator<Item = Sample> {
         let missing = COLUMNS - self.samples.len();
-        core::iter::repeat_n(Sample::default(), missing).chain(self.samples.iter().copied())
+        std::iter::repeat_n(Sample::default(), missing).chain(self.samples.iter().copied())
     }
 }
 
@@ -127,7 +125,7 @@ pub(super) fn draw(
     mut texts: Query<&mut Text>,
 ) {
     for mut graph in &mut graphs {
-        let next = core::mem::take(&mut graph.next);
+        let next = std::mem::take(&mut graph.next);
         if graph.samples.len() == COLUMNS {
             graph.samples.pop_front();
         }

@@ -1,4 +1,4 @@
-use alloc::string::ToString;
+use std::string::ToString;
 
 use bevy_app::TaskPoolPlugin;
 use bevy_ecs::prelude::*;

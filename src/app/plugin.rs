@@ -10,7 +10,9 @@ use bevy_ecs::schedule::{
 use bevy_ecs::system::ResMut;
 use bevy_ecs::world::World;
 
-use crate::{FrameArenaDiagnosticsPlugin, FrameArenaSettings, FrameArenas};
+use super::diagnostics::FrameArenaDiagnosticsPlugin;
+use crate::arenas::FrameArenas;
+use crate::settings::FrameArenaSettings;
 
 /// Adds [`FrameArenas`], swaps them before everything else of a frame, and publishes diagnostics.
 ///

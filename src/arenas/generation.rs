@@ -1,17 +1,18 @@
 //! All workers of one frame.
 #![expect(unsafe_code, reason = "resolves handles")]
 
-use alloc::sync::Arc;
-use core::iter::successors;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::iter::successors;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use thread_local::ThreadLocal;
 
-use crate::arena::{Budget, FirstPanic, FrameArena, Stock};
-use crate::handle::FrameHandle;
+use super::worker::Worker;
+use crate::arena::{Budget, FrameArena, Stock};
+use crate::handles::FrameHandle;
+use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
 use crate::stamp::Stamp;
-use crate::worker::Worker;
 
 /// What all generations of one `FrameArenas` have in common.
 #[derive(Debug)]

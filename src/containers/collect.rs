@@ -1,8 +1,8 @@
 //! Collecting iterators that may not know their length.
 #![expect(unsafe_code, reason = "writes elements into the capacity of a vector")]
 
-use super::FrameArena;
-use crate::FrameVec;
+use super::FrameVec;
+use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
 /// What a list of unknown length takes at first, if it is there.

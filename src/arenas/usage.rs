@@ -1,8 +1,7 @@
 //! What a frame used, in plain numbers.
 #![forbid(unsafe_code)]
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::sync::Arc;
 
 /// The figures of the frame that ended with the last swap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,10 +4,10 @@
     reason = "a raw pointer is neither `Send` nor `Sync` by itself"
 )]
 
-use core::error::Error;
-use core::fmt;
-use core::hash::{Hash, Hasher};
-use core::ptr::NonNull;
+use std::error::Error;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ptr::NonNull;
 
 use crate::stamp::Stamp;
 
@@ -74,7 +74,7 @@ impl<T: ?Sized> Copy for FrameHandle<T> {}
 /// Two handles are equal if they name the same data of the same frame.
 impl<T: ?Sized> PartialEq for FrameHandle<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.stamp == other.stamp && core::ptr::eq(self.pointer.as_ptr(), other.pointer.as_ptr())
+        self.stamp == other.stamp && std::ptr::eq(self.pointer.as_ptr(), other.pointer.as_ptr())
     }
 }
 

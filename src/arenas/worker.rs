@@ -4,13 +4,14 @@
     reason = "lends arenas, which are not `Sync`, each to its owner alone"
 )]
 
-use alloc::sync::Arc;
-use core::cell::Cell;
-use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::arena::{FirstPanic, FrameArena};
+use crate::arena::FrameArena;
+use crate::panics::FirstPanic;
 use crate::stamp::Stamp;
 
 /// The identity of a thread: a number that no other thread of this process has, had or will have.

@@ -1,11 +1,11 @@
 //! Making memory free: at the end of a frame for reuse, and after a spike for good.
 #![expect(unsafe_code, reason = "fills raw memory")]
 
-use core::ptr;
-use core::sync::atomic::Ordering::Relaxed;
+use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::drops::FirstPanic;
 use super::{FrameArena, chain, nowhere, poison};
+use crate::panics::FirstPanic;
 use crate::settings::OverflowPolicy;
 use crate::stamp::{self, Stamp};
 
@@ -160,7 +160,7 @@ mod tests {
     #[cfg(not(any(frame_arena_asan, miri)))]
     #[test]
     fn recycled_memory_is_filled_where_the_settings_ask_for_it() {
-        use core::ptr::NonNull;
+        use std::ptr::NonNull;
 
         use crate::settings::FrameArenaSettings;
 

@@ -1,7 +1,7 @@
 //! The hand-over of a frame to another world, such as the render world.
 #![forbid(unsafe_code)]
 
-use core::ops::Index;
+use std::ops::Index;
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
@@ -9,8 +9,11 @@ use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 
-use crate::diagnostics::UsagePublisher;
-use crate::{FrameArenaPlugin, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease};
+use super::diagnostics::UsagePublisher;
+use super::plugin::FrameArenaPlugin;
+use crate::arenas::{FrameArenas, FrameLease};
+use crate::handles::FrameHandle;
+use crate::settings::FrameArenaSettings;
 
 /// Hands each frame to the world of a sub-app, such as Bevy's `RenderApp`, without a copy.
 ///

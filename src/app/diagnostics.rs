@@ -1,10 +1,8 @@
 //! The arenas' figures as Bevy diagnostics.
 #![forbid(unsafe_code)]
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use bevy_app::{App, Plugin};
 use bevy_diagnostic::{
@@ -14,8 +12,8 @@ use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Res, ResMut};
 use bevy_platform::time::Instant;
 
-use crate::plugin::{FrameArenaSchedule, FrameArenaSystems};
-use crate::{FrameArenas, FrameUsage};
+use super::plugin::{FrameArenaSchedule, FrameArenaSystems};
+use crate::arenas::{FrameArenas, FrameUsage};
 
 /// Publishes the figures of each frame; [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds it.
 ///

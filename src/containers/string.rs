@@ -4,11 +4,12 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
-use core::fmt::{self, Write};
-use core::ops::{Deref, DerefMut};
+use std::fmt::{self, Write};
+use std::ops::{Deref, DerefMut};
 
+use super::FrameVec;
+use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
-use crate::{FrameArena, FrameVec};
 
 /// A string in an arena, for `write!` and for building by pieces.
 ///
@@ -87,7 +88,7 @@ impl<'a> FrameString<'a> {
         self.bytes.shrink_to_fit();
         let bytes = FrameVec::leak(self.bytes);
         // SAFETY: `bytes` is always UTF-8.
-        unsafe { core::str::from_utf8_unchecked_mut(bytes) }
+        unsafe { std::str::from_utf8_unchecked_mut(bytes) }
     }
 
     pub(crate) fn arena(&self) -> &'a FrameArena {
@@ -147,14 +148,14 @@ impl Deref for FrameString<'_> {
 
     fn deref(&self) -> &str {
         // SAFETY: `bytes` is always UTF-8.
-        unsafe { core::str::from_utf8_unchecked(&self.bytes) }
+        unsafe { std::str::from_utf8_unchecked(&self.bytes) }
     }
 }
 
 impl DerefMut for FrameString<'_> {
     fn deref_mut(&mut self) -> &mut str {
         // SAFETY: `bytes` is always UTF-8, and `str` keeps it so.
-        unsafe { core::str::from_utf8_unchecked_mut(&mut self.bytes) }
+        unsafe { std::str::from_utf8_unchecked_mut(&mut self.bytes) }
     }
 }
 

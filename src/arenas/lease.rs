@@ -1,11 +1,11 @@
 //! Leases: readers that may outlast a frame.
 
-use alloc::sync::Arc;
-use core::fmt;
-use core::ops::{Deref, Index};
+use std::fmt;
+use std::ops::{Deref, Index};
+use std::sync::Arc;
 
-use crate::generation::Generation;
-use crate::handle::FrameHandle;
+use super::generation::Generation;
+use crate::handles::FrameHandle;
 
 /// Keeps one frame's shared data readable, in any world and on any thread, for as long as it lives.
 ///

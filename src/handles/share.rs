@@ -4,12 +4,14 @@
     reason = "vouches for the data behind the handles it makes"
 )]
 
-use core::fmt;
-use core::mem::needs_drop;
-use core::ptr::NonNull;
+use std::fmt;
+use std::mem::needs_drop;
+use std::ptr::NonNull;
 
+use super::FrameHandle;
+use crate::arena::FrameArena;
+use crate::containers::{FrameBox, FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
-use crate::{FrameArena, FrameBox, FrameHandle, FrameString, FrameVec};
 
 /// Sharing consumes the only way to mutate a value, so that all may read it.
 ///
