@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
 use bevy_frame_arena::{
-    ArenaError, FrameArena, FrameArenaSettings, FrameBox, FrameVec, Limit, OverflowPolicy,
+    ArenaError, ArenaLimit, FrameArena, FrameArenaSettings, FrameBox, FrameVec, OverflowPolicy,
 };
 use bevy_platform::hash::FixedHasher;
 
@@ -180,8 +180,9 @@ fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
         refused,
         Err(ArenaError::Exhausted {
             requested: 950,
+            align: 8,
             remaining: 1024 - used,
-            limit: Limit::Worker { bytes: 1024 },
+            limit: ArenaLimit::Worker { bytes: 1024 },
         })
     );
     assert_eq!(arena.used_bytes(), used, "a failure takes nothing");
