@@ -1,6 +1,6 @@
 //! Programs: what the interpreter runs, and what a failure is shrunk to.
 
-use bevy_frame_arena::{FrameArenaSettings, OverflowPolicy};
+use bevy_frame_arena::{FrameArenaSettings, LivesFor, OverflowPolicy};
 
 /// A program over two `FrameArenas` and up to eight worker threads.
 #[derive(Clone, Debug)]
@@ -151,12 +151,14 @@ impl Policy {
                 worker_capacity_bytes: 0,
                 trim_after_frames: None,
                 fill_recycled: false,
+                lives_for: LivesFor::ThreePeriods,
                 ..default
             },
             Self::Fail => FrameArenaSettings {
                 worker_capacity_bytes: 16 << 10,
                 overflow: OverflowPolicy::Fail,
                 trim_after_frames: Some(1),
+                lives_for: LivesFor::OnePeriod,
                 ..default
             },
             Self::Budget => FrameArenaSettings {

@@ -26,7 +26,7 @@ pub(crate) struct Reference {
     high_watermark_bytes: usize,
     /// Frames that a lease kept from being recycled.
     parked: BTreeSet<u64>,
-    /// Generations beyond the two, where spares are never given back.
+    /// Generations beyond those that data lives for, where spares are never given back.
     extra_generations: usize,
 }
 
@@ -76,7 +76,12 @@ impl Reference {
 
     /// Whether a handle of `frame` resolves.
     pub(crate) fn resolves(&self, frame: FrameId) -> bool {
-        frame.arenas == self.id && frame.frame + 1 >= self.frame
+        frame.arenas == self.id && frame.frame + self.periods() as u64 > self.frame
+    }
+
+    /// For how many frames data lives.
+    fn periods(&self) -> usize {
+        self.settings.lives_for.periods()
     }
 
     /// Whether a frame was ended by a lease's end, but waits for the next swap to be recycled.
@@ -97,11 +102,11 @@ impl Reference {
         self.frame += 1;
         assert_eq!(arenas.frame(), self.frame);
 
-        // The frame before the one that ended is due.
+        // The frame that is as old as data lives is due.
         let id = self.id;
         let is_leased = |frame| is_leased(FrameId { arenas: id, frame });
         self.parked.retain(|&frame| is_leased(frame));
-        if let Some(due) = ended.checked_sub(1)
+        if let Some(due) = self.frame.checked_sub(self.periods() as u64)
             && is_leased(due)
         {
             self.parked.insert(due);
@@ -144,10 +149,10 @@ impl Reference {
         let by_name = usage.workers.iter().map(|worker| worker.capacity_bytes);
         assert_eq!(by_name.sum::<usize>(), capacity);
         assert!(usage.reserved_bytes >= capacity);
-        assert!(usage.generations >= 2 + self.parked.len());
-        assert!(usage.generations <= 2 + self.extra_generations);
+        assert!(usage.generations >= self.periods() + self.parked.len());
+        assert!(usage.generations <= self.periods() + self.extra_generations);
         if self.settings.trim_after_frames.is_none() {
-            assert_eq!(usage.generations, 2 + self.extra_generations);
+            assert_eq!(usage.generations, self.periods() + self.extra_generations);
         }
         if let Some(budget) = self.settings.budget_bytes {
             assert!(usage.reserved_bytes <= budget);
