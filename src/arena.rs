@@ -27,6 +27,8 @@ use self::chunk::Chunk;
 use self::drops::DropList;
 use self::reset::marks_dead;
 pub(crate) use self::stock::Stock;
+pub use self::values::AllocOrInitError;
+pub(crate) use self::values::put;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};

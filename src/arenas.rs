@@ -3,12 +3,12 @@
 
 mod generation;
 mod lease;
+mod lookup;
 mod usage;
 mod worker;
 
 use std::fmt;
 use std::mem;
-use std::ops::Index;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,10 +16,9 @@ use self::generation::{Common, Generation};
 pub use self::lease::{FrameLease, LeasedHandle};
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{Budget, FrameArena, Stock};
-use crate::handles::{FrameHandle, StaleHandle};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
-use crate::stamp::{Stamp, StampRun};
+use crate::stamp::{SPARE, Stamp, StampRun};
 
 /// The frame arenas of all worker threads, as a resource.
 ///
@@ -45,7 +44,7 @@ use crate::stamp::{Stamp, StampRun};
 /// assert_eq!(arenas[handle], [1, 2, 3]);
 ///
 /// arenas.swap();
-/// let error = arenas.try_get(handle).unwrap_err();
+/// let error = arenas.resolve(handle).unwrap_err();
 /// assert_eq!(error.age_in_frames(), Some(2));
 /// ```
 ///
@@ -130,28 +129,6 @@ impl FrameArenas {
         }
     }
 
-    /// Returns what a handle names, if it was made in this frame or the previous one.
-    #[inline]
-    pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        // SAFETY: the current generation is not recycled while `self` is borrowed.
-        let in_current = unsafe { handle.resolve(self.stamp) };
-        // SAFETY: nor is the previous one.
-        let found = in_current.or_else(|| unsafe { handle.resolve(self.previous_stamp) });
-        if found.is_none() {
-            self.current.count_stale_lookup();
-        }
-        found
-    }
-
-    /// Returns what a handle names, or how old it is.
-    ///
-    /// # Errors
-    /// If the handle was not made in this frame or the previous one.
-    #[inline]
-    pub fn try_get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, StaleHandle> {
-        self.get(handle).ok_or_else(|| self.stale(handle.stamp()))
-    }
-
     /// Ends the frame: the current generation becomes the previous one, and the one before it is
     /// recycled. [`FrameArenaPlugin`](crate::FrameArenaPlugin) calls it at the start of each frame.
     ///
@@ -187,22 +164,6 @@ impl FrameArenas {
         FrameLease::new(&self.current)
     }
 
-    /// Leases the data of one handle.
-    ///
-    /// # Errors
-    /// If the handle was not made in this frame or the previous one.
-    pub fn lease_handle<T: ?Sized>(
-        &self,
-        handle: FrameHandle<T>,
-    ) -> Result<LeasedHandle<T>, StaleHandle> {
-        LeasedHandle::new(handle, &self.current)
-            .or_else(|| LeasedHandle::new(handle, &self.previous))
-            .ok_or_else(|| {
-                self.current.count_stale_lookup();
-                self.stale(handle.stamp())
-            })
-    }
-
     /// Returns the number of the current frame: how often the arenas were swapped.
     pub fn frame(&self) -> u64 {
         self.frame
@@ -228,11 +189,6 @@ impl FrameArenas {
         let arena = self.current.local();
         worker::remember(self.stamp, arena);
         arena
-    }
-
-    #[cold]
-    fn stale(&self, stamp: Stamp) -> StaleHandle {
-        StaleHandle::new(self.stamps.age(stamp))
     }
 
     fn measure_ended_frame(&mut self) {
@@ -302,26 +258,9 @@ impl FrameArenas {
     }
 }
 
-/// The stamp of a generation that is not in use: that of no handle.
-const SPARE: Stamp = 0;
-
 impl Default for FrameArenas {
     fn default() -> Self {
         Self::new(FrameArenaSettings::default())
-    }
-}
-
-impl<T: ?Sized> Index<FrameHandle<T>> for FrameArenas {
-    type Output = T;
-
-    /// # Panics
-    /// If the handle was not made in this frame or the previous one.
-    #[track_caller]
-    fn index(&self, handle: FrameHandle<T>) -> &T {
-        match self.try_get(handle) {
-            Ok(value) => value,
-            Err(stale) => panic!("{stale}"),
-        }
     }
 }
 

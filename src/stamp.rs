@@ -3,20 +3,33 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Names one use of one generation, or of one arena that stands alone.
+/// Names one use of one generation, or of one standalone arena.
 pub(crate) type Stamp = u64;
+
+/// The stamp of a handle that was never set. No generation and no arena ever has it.
+pub(crate) const UNSET: Stamp = 0;
+
+/// The stamp of a generation that is not in use. No handle ever has it: nobody allocates there.
+pub(crate) const SPARE: Stamp = Stamp::MAX;
 
 /// Stamps that a run takes from its counter at a time.
 const RUN_LENGTH: u64 = 1 << 32;
 
-/// Stamps that an arena that stands alone takes at a time; a power of two.
+/// Stamps at the start of a run that are never given, so that the stamps of up to this many
+/// frames before a run's first one are no other run's, nor [`UNSET`].
+const MARGIN: u64 = 3;
+
+/// Stamps that a standalone arena takes at a time; a power of two.
 const BLOCK_LENGTH: u64 = 1 << 16;
 
-/// The first stamp of arenas that stand alone; those of runs are lower.
+/// The first stamp of standalone arenas; those of runs are lower.
 const FIRST_BLOCK: Stamp = 1 << 63;
 
-/// The process-wide counter of runs. Zero is never given: it is the stamp of nothing.
-static NEXT_RUN: AtomicU64 = AtomicU64::new(1);
+/// The first stamp of the first run.
+const FIRST_RUN: Stamp = UNSET + 1;
+
+/// The process-wide counter of runs. [`UNSET`] is never given.
+static NEXT_RUN: AtomicU64 = AtomicU64::new(FIRST_RUN);
 
 /// The process-wide counter of blocks, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
@@ -31,11 +44,38 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .expect("2^31 `FrameArenas` and 2^47 lone arenas outlast any process")
 }
 
-/// Returns a stamp for an arena that stands alone.
+/// Returns a stamp for a standalone arena.
 ///
 /// The arena owns those that [`after`] gives from it on, too.
 pub(crate) fn single() -> Stamp {
-    take(&NEXT_BLOCK, BLOCK_LENGTH, Stamp::MAX)
+    // Below `SPARE`, so that it is never given.
+    take(&NEXT_BLOCK, BLOCK_LENGTH, SPARE)
+}
+
+/// Whether a standalone arena has, or had, this stamp.
+pub(crate) fn is_standalone(stamp: Stamp) -> bool {
+    (FIRST_BLOCK..SPARE).contains(&stamp)
+}
+
+/// Returns the number of the frame that a run gave `stamp` to, counted from the run's first.
+pub(crate) fn frame(stamp: Stamp) -> u64 {
+    (stamp.wrapping_sub(FIRST_RUN) % RUN_LENGTH).saturating_sub(MARGIN)
+}
+
+/// Whether one run gave both stamps, so that they name frames of the same `FrameArenas`.
+pub(crate) fn is_same_run(a: Stamp, b: Stamp) -> bool {
+    let is_of_a_run = |stamp| (FIRST_RUN..FIRST_BLOCK).contains(&stamp);
+    let run = |stamp| (stamp - FIRST_RUN) / RUN_LENGTH;
+    is_of_a_run(a) && is_of_a_run(b) && run(a) == run(b)
+}
+
+/// Returns how many stamps before `now` the same run gave `stamp`, if it did.
+pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
+    if is_same_run(stamp, now) {
+        now.checked_sub(stamp)
+    } else {
+        None
+    }
 }
 
 /// Returns the stamp that follows one of [`single`] or of this function; each may be passed once.
@@ -65,7 +105,7 @@ impl StampRun {
         let first = take(&NEXT_RUN, RUN_LENGTH, FIRST_BLOCK);
         Self {
             first,
-            last_given: first,
+            last_given: first + MARGIN - 1,
         }
     }
 
@@ -77,13 +117,6 @@ impl StampRun {
             self.last_given += 1;
         }
         self.last_given
-    }
-
-    /// Returns how many stamps ago this run gave `stamp`, if it did.
-    pub(crate) fn age(&self, stamp: Stamp) -> Option<u64> {
-        (self.first..=self.last_given)
-            .contains(&stamp)
-            .then(|| self.last_given - stamp)
     }
 }
 
@@ -97,10 +130,25 @@ mod tests {
         let b = StampRun::new();
         let alone = single();
         let given = a.advance();
-        assert_eq!(a.age(given), Some(0));
-        assert_eq!(a.age(b.last_given), None);
-        assert_eq!(a.age(alone), None);
-        assert_eq!(a.age(0), None);
+        let later = a.advance();
+        assert_eq!(age(given, later), Some(1));
+        assert_eq!(age(later, given), None);
+        assert_eq!((frame(given), frame(later)), (0, 1));
+        for foreign in [b.last_given, alone, UNSET, SPARE] {
+            assert_eq!(age(foreign, later), None);
+            assert_eq!(age(later, foreign), None);
+        }
+        assert!(is_standalone(alone) && !is_standalone(given) && !is_standalone(SPARE));
+    }
+
+    #[test]
+    fn the_frames_before_a_runs_first_have_the_stamps_of_nobody() {
+        let mut before = StampRun::new();
+        before.last_given = before.first + RUN_LENGTH - 1;
+        let mut run = StampRun::new();
+        let first = run.advance();
+        assert!(first - before.last_given > MARGIN);
+        assert!(FIRST_RUN + MARGIN - UNSET > MARGIN);
     }
 
     #[test]
@@ -124,6 +172,7 @@ mod tests {
         let last = run.last_given;
         let next = run.advance();
         assert!(next > other.last_given + RUN_LENGTH - 1);
-        assert_eq!(run.age(last), None);
+        assert_eq!(age(last, next), None);
+        assert_eq!(frame(next), 0);
     }
 }
