@@ -55,6 +55,9 @@ use crate::stamp::{Stamp, UNSET};
 ///
 /// A handle has the size of its pointer and eight bytes more. In debug builds it also remembers
 /// the line that made it, for the text of [`HandleError`](crate::HandleError).
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", reflect(opaque, Clone, Debug, Hash, PartialEq))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 pub struct FrameHandle<T: ?Sized> {
     pointer: NonNull<T>,
     stamp: Stamp,
