@@ -26,6 +26,7 @@ pub(crate) use self::budget::Budget;
 use self::chunk::Chunk;
 use self::drops::DropList;
 use self::reset::marks_dead;
+pub(crate) use self::slices::aligned::refuse_alignment;
 pub(crate) use self::stock::Stock;
 pub use self::values::AllocOrInitError;
 pub(crate) use self::values::put;

@@ -1,7 +1,7 @@
 //! Slices in an arena, of any element or of text.
 #![expect(unsafe_code, reason = "writes elements into raw memory")]
 
-mod aligned;
+pub(super) mod aligned;
 mod text;
 
 use std::alloc::Layout;
@@ -70,7 +70,8 @@ impl FrameArena {
     #[inline]
     #[track_caller]
     pub fn alloc_slice_clone<T: Clone>(&self, source: &[T]) -> &mut [T] {
-        self.alloc_slice_fill_with(source.len(), |index| source[index].clone())
+        const { refuse_destructors::<T>() };
+        self.make_slice(source.len(), |index| source[index].clone())
     }
 
     /// Allocates a slice of clones, like [`alloc_slice_clone`](Self::alloc_slice_clone).
@@ -79,7 +80,8 @@ impl FrameArena {
     /// If the arena is out of memory or over a limit; nothing is cloned then.
     #[inline]
     pub fn try_alloc_slice_clone<T: Clone>(&self, source: &[T]) -> Result<&mut [T], ArenaError> {
-        self.try_alloc_slice_fill_with(source.len(), |index| source[index].clone())
+        const { refuse_destructors::<T>() };
+        self.try_make_slice(source.len(), |index| source[index].clone())
     }
 
     /// Allocates a slice of `len` copies of `value`.
@@ -96,7 +98,7 @@ impl FrameArena {
     #[inline]
     #[track_caller]
     pub fn alloc_slice_fill_copy<T: Copy>(&self, len: usize, value: T) -> &mut [T] {
-        self.alloc_slice_fill_with(len, |_| value)
+        self.make_slice(len, |_| value)
     }
 
     /// Allocates a slice of copies, like [`alloc_slice_fill_copy`](Self::alloc_slice_fill_copy).
@@ -109,7 +111,7 @@ impl FrameArena {
         len: usize,
         value: T,
     ) -> Result<&mut [T], ArenaError> {
-        self.try_alloc_slice_fill_with(len, |_| value)
+        self.try_make_slice(len, |_| value)
     }
 
     /// Allocates a slice of `len` default values.
@@ -126,7 +128,8 @@ impl FrameArena {
     #[inline]
     #[track_caller]
     pub fn alloc_slice_fill_default<T: Default>(&self, len: usize) -> &mut [T] {
-        self.alloc_slice_fill_with(len, |_| T::default())
+        const { refuse_destructors::<T>() };
+        self.make_slice(len, |_| T::default())
     }
 
     /// Allocates default values, like [`alloc_slice_fill_default`](Self::alloc_slice_fill_default).
@@ -138,7 +141,8 @@ impl FrameArena {
         &self,
         len: usize,
     ) -> Result<&mut [T], ArenaError> {
-        self.try_alloc_slice_fill_with(len, |_| T::default())
+        const { refuse_destructors::<T>() };
+        self.try_make_slice(len, |_| T::default())
     }
 
     /// Allocates a slice of `len` elements, each made from its index.
@@ -158,16 +162,7 @@ impl FrameArena {
     #[track_caller]
     pub fn alloc_slice_fill_with<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
         const { refuse_destructors::<T>() };
-        let layout = match array_layout::<T>(len) {
-            Ok(layout) => layout,
-            Err(error) => fail(error),
-        };
-        let memory = match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
-            Some(memory) => memory,
-            None => self.alloc_layout_slow(layout),
-        };
-        // SAFETY: the memory was taken for `len` elements.
-        unsafe { fill(memory, len, make) }
+        self.make_slice(len, make)
     }
 
     /// Allocates a slice, like [`alloc_slice_fill_with`](Self::alloc_slice_fill_with).
@@ -181,9 +176,7 @@ impl FrameArena {
         make: impl FnMut(usize) -> T,
     ) -> Result<&mut [T], ArenaError> {
         const { refuse_destructors::<T>() };
-        let memory = self.try_take_slice::<T>(array_layout::<T>(len)?)?;
-        // SAFETY: the memory was taken for `len` elements.
-        Ok(unsafe { fill(memory, len, make) })
+        self.try_make_slice(len, make)
     }
 
     /// Allocates a slice with everything that an iterator yields.
@@ -235,6 +228,35 @@ impl FrameArena {
     /// If a `Display` implementation returns an error, like `format!`.
     pub fn try_alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> Result<&mut str, ArenaError> {
         Ok(FrameString::try_format(self, arguments)?.leak())
+    }
+
+    /// Fills a slice. If `make` panics, what it made so far is forgotten: callers refuse types
+    /// with a destructor, each by itself, so that the compiler names the user's line.
+    #[inline(always)]
+    #[track_caller]
+    fn make_slice<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
+        let layout = match array_layout::<T>(len) {
+            Ok(layout) => layout,
+            Err(error) => fail(error),
+        };
+        let memory = match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
+            Some(memory) => memory,
+            None => self.alloc_layout_slow(layout),
+        };
+        // SAFETY: the memory was taken for `len` elements.
+        unsafe { fill(memory, len, make) }
+    }
+
+    /// Fills a slice, like [`make_slice`](Self::make_slice).
+    #[inline(always)]
+    fn try_make_slice<T>(
+        &self,
+        len: usize,
+        make: impl FnMut(usize) -> T,
+    ) -> Result<&mut [T], ArenaError> {
+        let memory = self.try_take_elements::<T>(len)?;
+        // SAFETY: the memory was taken for `len` elements.
+        Ok(unsafe { fill(memory.cast(), len, make) })
     }
 
     /// Takes memory for elements of `T`, as many as `layout` has room for.

@@ -8,7 +8,7 @@ use std::mem::forget;
 use std::ptr::NonNull;
 
 use super::FrameHandle;
-use crate::arena::FrameArena;
+use crate::arena::{FrameArena, refuse_alignment};
 use crate::containers::FrameVec;
 use crate::error::{ArenaError, fail};
 
@@ -244,8 +244,12 @@ impl FrameArena {
     where
         T: Copy + Send + Sync + 'static,
     {
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        unsafe { self.handle_to(self.alloc_slice_aligned::<ALIGN, T>(len, value)) }
+        const { refuse_alignment(ALIGN) };
+        match self.try_make_aligned::<ALIGN, T>(len, value) {
+            // SAFETY: the only reference to fresh memory of this arena ends here.
+            Ok(values) => unsafe { self.handle_to(values) },
+            Err(error) => fail(error),
+        }
     }
 
     /// Shares an aligned slice, like [`share_slice_aligned`](Self::share_slice_aligned).
@@ -262,7 +266,8 @@ impl FrameArena {
     where
         T: Copy + Send + Sync + 'static,
     {
-        let values = self.try_alloc_slice_aligned::<ALIGN, T>(len, value)?;
+        const { refuse_alignment(ALIGN) };
+        let values = self.try_make_aligned::<ALIGN, T>(len, value)?;
         // SAFETY: the only reference to fresh memory of this arena ends here.
         Ok(unsafe { self.handle_to(values) })
     }

@@ -34,7 +34,8 @@ impl FrameArena {
         len: usize,
         value: T,
     ) -> &mut [T] {
-        match self.try_alloc_slice_aligned::<ALIGN, T>(len, value) {
+        const { refuse_alignment(ALIGN) };
+        match self.try_make_aligned::<ALIGN, T>(len, value) {
             Ok(slice) => slice,
             Err(error) => fail(error),
         }
@@ -51,6 +52,17 @@ impl FrameArena {
         value: T,
     ) -> Result<&mut [T], ArenaError> {
         const { refuse_alignment(ALIGN) };
+        self.try_make_aligned::<ALIGN, T>(len, value)
+    }
+
+    /// Makes an aligned slice. Callers refuse what is no alignment, each by itself, so that the
+    /// compiler names the user's line.
+    #[inline]
+    pub(crate) fn try_make_aligned<const ALIGN: usize, T: Copy>(
+        &self,
+        len: usize,
+        value: T,
+    ) -> Result<&mut [T], ArenaError> {
         // Elements that fit a layout, but not with this alignment, miss the largest size there is
         // by less than `MAX_ALIGN`: there are too many of them indeed.
         let Ok(layout) = array_layout::<T>(len)?.align_to(ALIGN) else {
@@ -66,7 +78,7 @@ impl FrameArena {
 }
 
 /// Refuses what is no alignment, when the caller is compiled.
-const fn refuse_alignment(align: usize) {
+pub(crate) const fn refuse_alignment(align: usize) {
     assert!(
         align.is_power_of_two() && align <= MAX_ALIGN,
         "`ALIGN` must be a power of two, and at most 2^29"
