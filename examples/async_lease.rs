@@ -29,7 +29,7 @@ struct Search {
 }
 
 fn start_search(arenas: Res<FrameArenas>, mut search: ResMut<Search>) {
-    let map = arenas.local().share_slice_fill_iter(0..1_000_000_u64);
+    let map = arenas.local().share_iter(0..1_000_000_u64);
     // The lease moves into the task. Until it ends, this frame's memory is not recycled.
     let map = arenas.lease_handle(map).expect("it was just made");
     let pool = AsyncComputeTaskPool::get();

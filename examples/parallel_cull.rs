@@ -106,7 +106,7 @@ fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Object)>, mut views: 
             }
         }
         hits.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        view.visible = Some(arena.share_slice_fill_iter(hits.iter().map(|hit| hit.1)));
+        view.visible = Some(arena.share_iter(hits.iter().map(|hit| hit.1)));
     });
 }
 

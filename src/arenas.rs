@@ -3,6 +3,7 @@
 
 mod generation;
 mod lease;
+mod lookup;
 mod meter;
 mod parking;
 mod ring;
@@ -12,7 +13,6 @@ mod usage;
 mod worker;
 
 use std::fmt;
-use std::ops::Index;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -23,9 +23,7 @@ use self::parking::Parking;
 use self::ring::Ring;
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{Budget, FrameArena, Stock};
-use crate::handles::{FrameHandle, StaleHandle};
 use crate::settings::FrameArenaSettings;
-use crate::stamp::Stamp;
 
 /// The frame arenas of all worker threads, as a resource.
 ///
@@ -51,8 +49,8 @@ use crate::stamp::Stamp;
 /// assert_eq!(arenas[handle], [1, 2, 3]);
 ///
 /// arenas.swap();
-/// let error = arenas.try_get(handle).unwrap_err();
-/// assert_eq!(error.age_in_frames(), Some(2));
+/// let error = arenas.resolve(handle).unwrap_err();
+/// assert!(error.to_string().contains("made 2 frames ago"));
 /// ```
 ///
 /// In Bevy, resources are components: a system with both `Res<FrameArenas>` and
@@ -133,48 +131,9 @@ impl FrameArenas {
         }
     }
 
-    /// Returns what a handle names, if it was made in this frame or the previous one.
-    #[inline]
-    pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        let stamp = handle.stamp();
-        if !self.ring.holds(stamp) {
-            self.ring.current().count_stale_lookup();
-            return None;
-        }
-        // SAFETY: the ring holds the generation with this stamp, which is neither recycled nor
-        // dropped while `self` is borrowed.
-        unsafe { handle.resolve(stamp) }
-    }
-
-    /// Returns what a handle names, or how old it is.
-    ///
-    /// # Errors
-    /// If the handle was not made in this frame or the previous one.
-    #[inline]
-    pub fn try_get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, StaleHandle> {
-        self.get(handle).ok_or_else(|| self.stale(handle.stamp()))
-    }
-
     /// Leases the current frame: its handles resolve through the lease for as long as it lives.
     pub fn lease(&self) -> FrameLease {
         FrameLease::new(self.ring.current())
-    }
-
-    /// Leases the data of one handle.
-    ///
-    /// # Errors
-    /// If the handle was not made in this frame or the previous one.
-    pub fn lease_handle<T: ?Sized>(
-        &self,
-        handle: FrameHandle<T>,
-    ) -> Result<LeasedHandle<T>, StaleHandle> {
-        self.ring
-            .generation_of(handle.stamp())
-            .and_then(|generation| LeasedHandle::new(handle, generation))
-            .ok_or_else(|| {
-                self.ring.current().count_stale_lookup();
-                self.stale(handle.stamp())
-            })
     }
 
     /// Returns the number of the current frame: how often the arenas were swapped.
@@ -205,30 +164,11 @@ impl FrameArenas {
         thread::remember(self.ring.stamp(), arena);
         arena
     }
-
-    #[cold]
-    fn stale(&self, stamp: Stamp) -> StaleHandle {
-        StaleHandle::new(self.ring.age(stamp))
-    }
 }
 
 impl Default for FrameArenas {
     fn default() -> Self {
         Self::new(FrameArenaSettings::default())
-    }
-}
-
-impl<T: ?Sized> Index<FrameHandle<T>> for FrameArenas {
-    type Output = T;
-
-    /// # Panics
-    /// If the handle was not made in this frame or the previous one.
-    #[track_caller]
-    fn index(&self, handle: FrameHandle<T>) -> &T {
-        match self.try_get(handle) {
-            Ok(value) => value,
-            Err(stale) => panic!("{stale}"),
-        }
     }
 }
 

@@ -25,11 +25,6 @@ pub enum ArenaError {
         /// The limit.
         limit: ArenaLimit,
     },
-    /// The alignment is not a power of two.
-    InvalidAlignment {
-        /// The alignment that was asked for.
-        alignment: usize,
-    },
     /// `len` elements take more bytes than an allocation may have (`isize::MAX`).
     TooLong {
         /// Elements that were asked for.
@@ -85,9 +80,6 @@ impl fmt::Display for ArenaError {
                  and {remaining} of {bytes} bytes remain for all workers and generations; raise \
                  `FrameArenaSettings::budget_bytes`"
             ),
-            Self::InvalidAlignment { alignment } => {
-                write!(f, "alignment {alignment} is not a power of two")
-            }
             Self::TooLong { len, element_bytes } => write!(
                 f,
                 "{len} elements of {element_bytes} bytes are more than an allocation may have \

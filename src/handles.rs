@@ -1,7 +1,12 @@
 //! Handles: names for shared data that can be held anywhere.
 
+mod error;
 mod handle;
+mod lookup;
+mod origin;
 mod share;
+mod share_slices;
 
-pub use self::handle::{FrameHandle, StaleHandle};
+pub use self::error::HandleError;
+pub use self::handle::FrameHandle;
 pub use self::share::Share;

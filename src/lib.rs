@@ -132,11 +132,11 @@ pub use app::{
     ExtractedFrame, FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSchedule,
     FrameArenaSubAppPlugin, FrameArenaSystems,
 };
-pub use arena::FrameArena;
+pub use arena::{AllocOrInitError, FrameArena};
 pub use arenas::{FrameArenas, FrameLease, FrameUsage, LeasedHandle, WorkerUsage};
 pub use containers::{FrameBox, FrameString, FrameVec};
 pub use error::{ArenaError, ArenaLimit};
-pub use handles::{FrameHandle, Share, StaleHandle};
+pub use handles::{FrameHandle, HandleError, Share};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};

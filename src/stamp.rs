@@ -6,24 +6,30 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Names one use of one generation, or of one standalone arena.
 pub(crate) type Stamp = u64;
 
-/// The stamp of nothing: of a generation that is not in use, and of a handle that was never set.
-pub(crate) const NONE: Stamp = 0;
+/// The stamp of a handle that was never set. No generation and no arena ever has it.
+pub(crate) const UNSET: Stamp = 0;
 
-/// The first stamps of a run are never given, so that the ages of its early periods do not reach
-/// into another run.
-const NEVER_GIVEN: u64 = 8;
+/// The stamp of a generation that is not in use. No handle ever has it: nobody allocates there.
+pub(crate) const SPARE: Stamp = Stamp::MAX;
 
 /// Stamps that a run takes from its counter at a time.
 const RUN_LENGTH: u64 = 1 << 32;
 
+/// Stamps at the start of a run that are never given, so that the stamps of up to this many
+/// frames before a run's first one are no other run's, nor [`UNSET`].
+const MARGIN: u64 = 3;
+
 /// Stamps that a standalone arena takes at a time; a power of two.
 const BLOCK_LENGTH: u64 = 1 << 16;
 
-/// The first stamp of standastandalone arenas; those of runs are lower.
+/// The first stamp of standalone arenas; those of runs are lower.
 const FIRST_BLOCK: Stamp = 1 << 63;
 
-/// The process-wide counter of runs. Zero is never given: it is the stamp of nothing.
-static NEXT_RUN: AtomicU64 = AtomicU64::new(NONE + 1);
+/// The first stamp of the first run.
+const FIRST_RUN: Stamp = UNSET + 1;
+
+/// The process-wide counter of runs. [`UNSET`] is never given.
+static NEXT_RUN: AtomicU64 = AtomicU64::new(FIRST_RUN);
 
 /// The process-wide counter of blocks, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
@@ -35,14 +41,41 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^31 `FrameArenas` and 2^47 standalone arenas outlast any process")
+        .expect("2^31 `FrameArenas` and 2^47 lone arenas outlast any process")
 }
 
 /// Returns a stamp for a standalone arena.
 ///
 /// The arena owns those that [`after`] gives from it on, too.
 pub(crate) fn standalone() -> Stamp {
+    // The largest number itself, `SPARE`, is never given.
     take(&NEXT_BLOCK, BLOCK_LENGTH, Stamp::MAX)
+}
+
+/// Whether a standalone arena has, or had, this stamp.
+pub(crate) fn is_standalone(stamp: Stamp) -> bool {
+    (FIRST_BLOCK..SPARE).contains(&stamp)
+}
+
+/// Returns the number of the frame that a run gave `stamp` to, counted from the run's first.
+pub(crate) fn frame(stamp: Stamp) -> u64 {
+    (stamp.wrapping_sub(FIRST_RUN) % RUN_LENGTH).saturating_sub(MARGIN)
+}
+
+/// Whether one run gave both stamps, so that they name frames of the same `FrameArenas`.
+pub(crate) fn is_same_run(a: Stamp, b: Stamp) -> bool {
+    let is_of_a_run = |stamp| (FIRST_RUN..FIRST_BLOCK).contains(&stamp);
+    let run = |stamp| (stamp - FIRST_RUN) / RUN_LENGTH;
+    is_of_a_run(a) && is_of_a_run(b) && run(a) == run(b)
+}
+
+/// Returns how many stamps before `now` the same run gave `stamp`, if it did.
+pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
+    if is_same_run(stamp, now) {
+        now.checked_sub(stamp)
+    } else {
+        None
+    }
 }
 
 /// Returns the stamp that follows one of [`standalone`] or of this function; each may be passed once.
@@ -72,7 +105,7 @@ impl StampRun {
         let first = take(&NEXT_RUN, RUN_LENGTH, FIRST_BLOCK);
         Self {
             first,
-            last_given: first + NEVER_GIVEN - 1,
+            last_given: first + MARGIN - 1,
         }
     }
 
@@ -80,16 +113,10 @@ impl StampRun {
     pub(crate) fn advance(&mut self) -> Stamp {
         if self.last_given - self.first == RUN_LENGTH - 1 {
             *self = Self::new();
+        } else {
+            self.last_given += 1;
         }
-        self.last_given += 1;
         self.last_given
-    }
-
-    /// Returns how many stamps ago this run gave `stamp`, if it did.
-    pub(crate) fn age(&self, stamp: Stamp) -> Option<u64> {
-        (self.first + NEVER_GIVEN..=self.last_given)
-            .contains(&stamp)
-            .then(|| self.last_given - stamp)
     }
 }
 
@@ -103,10 +130,26 @@ mod tests {
         let b = StampRun::new();
         let alone = standalone();
         let given = a.advance();
-        assert_eq!(a.age(given), Some(0));
-        assert_eq!(a.age(b.last_given), None);
-        assert_eq!(a.age(alone), None);
-        assert_eq!(a.age(0), None);
+        let later = a.advance();
+        assert_eq!(age(given, later), Some(1));
+        assert_eq!(age(later, given), None);
+        assert_eq!((frame(given), frame(later)), (0, 1));
+        for foreign in [b.last_given, alone, UNSET, SPARE] {
+            assert_eq!(age(foreign, later), None);
+            assert_eq!(age(later, foreign), None);
+        }
+        assert!(is_standalone(alone) && !is_standalone(given) && !is_standalone(SPARE));
+    }
+
+    #[test]
+    fn the_frames_before_a_runs_first_have_the_stamps_of_nobody() {
+        let mut before = StampRun::new();
+        before.last_given = before.first + RUN_LENGTH - 1;
+        let mut run = StampRun::new();
+        let first = run.advance();
+        // Data lives for three frames at most, so this is older than any that is held.
+        assert!(first - before.last_given > 3);
+        assert!(FIRST_RUN + MARGIN - UNSET > 3);
     }
 
     #[test]
@@ -130,6 +173,7 @@ mod tests {
         let last = run.last_given;
         let next = run.advance();
         assert!(next > other.last_given + RUN_LENGTH - 1);
-        assert_eq!(run.age(last), None);
+        assert_eq!(age(last, next), None);
+        assert_eq!(frame(next), 0);
     }
 }

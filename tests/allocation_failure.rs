@@ -122,16 +122,12 @@ fn allocate_in_all_ways(arena: &FrameArena, drops: &Counted, made: &Cell<usize>)
     // Without a hint of its length.
     let odd = (0..400).filter(|number| number % 2 == 1);
     note(arena.try_alloc_slice_fill_iter(odd).is_err());
-    note(arena.try_alloc_slice_aligned(9, 4096, 1_u8).is_err());
+    note(arena.try_alloc_slice_aligned::<4096, _>(9, 1_u8).is_err());
     note(arena.try_alloc_str("twelve bytes").is_err());
     note(arena.try_alloc_fmt(format_args!("{:>999}", 1)).is_err());
     note(arena.try_boxed(counted()).is_err());
     note(arena.try_share(counted()).is_err());
-    note(
-        arena
-            .try_share_slice_fill_iter((0..99).map(|_| counted()))
-            .is_err(),
-    );
+    note(arena.try_share_iter((0..99).map(|_| counted())).is_err());
     let mut vec = arena.vec();
     for i in 0..200 {
         match vec.try_reserve(1) {
@@ -231,7 +227,9 @@ fn an_error_changes_nothing() {
     let results = [
         arena.try_alloc([0_u8; 100]).map(drop),
         arena.try_alloc_slice_copy(&[0_u8; 100]).map(drop),
-        arena.try_alloc_slice_aligned(100, 4096, 0_u8).map(drop),
+        arena
+            .try_alloc_slice_aligned::<4096, _>(100, 0_u8)
+            .map(drop),
         arena.try_boxed([0_u8; 100]).map(drop),
         arena.try_share([0_u8; 100]).map(drop),
     ];

@@ -88,7 +88,7 @@ fn a_growing_alignment_is_honoured() {
         .allocate(std::alloc::Layout::from_size_align(8, 1).unwrap())
         .unwrap();
     assert_eq!(bytes.len(), 8);
-    let aligned = arena.alloc_slice_aligned(1, 64, 1_u8);
+    let aligned = arena.alloc_slice_aligned::<64, _>(1, 1_u8);
     assert_eq!(std::ptr::from_ref(aligned).addr() % 64, 0);
 }
 

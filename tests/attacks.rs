@@ -6,6 +6,7 @@ mod attacks {
     pub(crate) mod hostile_allocator;
 }
 
+use std::alloc::Layout;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -150,13 +151,14 @@ fn sizes_and_alignments_at_the_limits_fail_or_fit_and_never_wrap() {
     for shift in 0..usize::BITS {
         let align = 1_usize << shift;
         // No bytes are always there, wherever they are.
-        let none = arena.alloc_slice_aligned(0, align, 0_u8);
-        assert_eq!(none.as_ptr().addr() % align, 0);
+        let none = arena.alloc_layout(Layout::from_size_align(0, align).unwrap());
+        assert_eq!(none.addr().get() % align, 0);
         let huge = isize::MAX as usize - (align - 1).min(isize::MAX as usize);
         for len in [huge, huge / 2 + 1] {
             // Miri has no allocator that fails.
             if len > 1 << 50 && !cfg!(miri) {
-                assert!(arena.try_alloc_slice_aligned(len, align, 0_u8).is_err());
+                let layout = Layout::from_size_align(len, align).unwrap();
+                assert!(arena.try_alloc_layout(layout).is_err());
             }
         }
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bevy_frame_arena::{
     ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-    FrameString, FrameUsage, FrameVec, LeasedHandle, StaleHandle,
+    FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -21,25 +21,28 @@ assert_not_impl_any!(FrameString<'static>: Send, Sync);
 // The resource, and everything that leaves a system.
 assert_impl_all!(FrameArenas: Send, Sync);
 assert_impl_all!(FrameLease: Send, Sync, Clone);
-assert_impl_all!(FrameHandle<[u8]>: Send, Sync, Copy, Eq, std::hash::Hash, std::fmt::Debug);
+assert_impl_all!(FrameHandle<[u8]>: Send, Sync, Copy, Default, Ord, std::hash::Hash, std::fmt::Debug);
 assert_impl_all!(FrameHandle<str>: Send, Sync);
 assert_impl_all!(LeasedHandle<str>: Send, Sync, Clone);
 assert_impl_all!(FrameUsage: Send, Sync);
 assert_impl_all!(FrameArenaSettings: Send, Sync);
 assert_impl_all!(ArenaError: Send, Sync, std::error::Error);
-assert_impl_all!(StaleHandle: Send, Sync, std::error::Error);
+assert_impl_all!(HandleError: Send, Sync, std::error::Error);
 
 // A handle is no way around the traits of what it names.
 assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(FrameHandle<Cell<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Rc<u8>>: Send, Sync);
 
-// A handle is a pointer and a stamp.
-#[test]
-fn a_handle_is_small() {
-    assert_eq!(size_of::<FrameHandle<u64>>(), 16);
-    assert_eq!(size_of::<Option<FrameHandle<[u64]>>>(), 24);
-}
+// A handle is a pointer and a stamp; in debug builds it also remembers the line that made it.
+const LINE: usize = if cfg!(debug_assertions) {
+    size_of::<usize>()
+} else {
+    0
+};
+const _: () = assert!(size_of::<FrameHandle<u64>>() == size_of::<(usize, u64)>() + LINE);
+const _: () = assert!(size_of::<FrameHandle<str>>() == size_of::<(usize, usize, u64)>() + LINE);
+const _: () = assert!(size_of::<Option<FrameHandle<[u64]>>>() == size_of::<FrameHandle<[u64]>>());
 
 #[test]
 fn arenas_of_neighbours_share_no_cache_line() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas, HandleError};
 
 fn small() -> FrameArenas {
     FrameArenas::new(FrameArenaSettings {
@@ -170,7 +170,7 @@ fn a_lease_reads_one_frame_only() {
 }
 
 #[test]
-#[should_panic = "a `FrameLease` resolves the handles of the frame it was taken in"]
+#[should_panic = "`FrameHandle<i32>` of another frame: made in frame 0"]
 fn indexing_a_lease_with_a_handle_of_another_frame_panics() {
     let mut arenas = small();
     let handle = arenas.local().share(1);
@@ -197,9 +197,108 @@ fn the_debug_output_names_the_frame_and_the_data() {
     arenas.swap();
     let handle = arenas.local().share("data");
     assert!(format!("{arenas:?}").contains("frame: 1"));
-    assert!(format!("{:?}", arenas.lease()).starts_with("FrameLease { stamp: "));
+    assert!(format!("{:?}", arenas.lease()).starts_with("FrameLease { frame: 1, "));
     assert_eq!(
         format!("{:?}", arenas.lease_handle(handle).unwrap()),
         "\"data\""
     );
+}
+
+#[test]
+fn a_lease_of_a_handle_is_of_its_frame() {
+    let mut arenas = small();
+    let old = arenas.local().share(1);
+    let beside = arenas.local().share(10);
+    arenas.swap();
+    let new = arenas.local().share(2);
+    let (of_old, of_new) = (arenas.lease_of(old).unwrap(), arenas.lease_of(new).unwrap());
+    assert_eq!((of_old.frame(), of_new.frame()), (0, 1));
+    for _ in 0..10 {
+        arenas.swap();
+        arenas.local().share_slice_copy(&[0xFF_u8; 4_000]);
+        assert_eq!((of_old[old], of_old[beside], of_new[new]), (1, 10, 2));
+        assert_eq!((of_old.get(new), of_new.get(old)), (None, None));
+    }
+    assert_eq!(arenas.usage().parked, 2);
+    let error = arenas.lease_of(old).unwrap_err();
+    assert_eq!(error.age_in_frames(), Some(11));
+    let theirs = small().local().share(3);
+    assert!(matches!(
+        arenas.lease_of(theirs),
+        Err(HandleError::Foreign { .. })
+    ));
+}
+
+#[test]
+fn a_lease_says_which_frame_a_handle_is_of() {
+    let mut arenas = small();
+    arenas.swap();
+    let before = arenas.local().share(1);
+    arenas.swap();
+    let lease = arenas.lease();
+    arenas.swap();
+    let after = arenas.local().share_str("after");
+    let error = lease.resolve(before).unwrap_err();
+    assert!(matches!(
+        error,
+        HandleError::OtherFrame {
+            frame: 1,
+            leased_frame: 2,
+            ..
+        }
+    ));
+    let text = lease.resolve(after).unwrap_err().to_string();
+    assert!(
+        text.starts_with("`FrameHandle<str>` of another frame: made in frame 3"),
+        "{text}"
+    );
+    assert!(text.contains("the lease is of frame 2"), "{text}");
+    let theirs = small().local().share(3);
+    assert!(matches!(
+        lease.resolve(theirs),
+        Err(HandleError::Foreign { .. })
+    ));
+}
+
+#[test]
+fn a_leased_handle_resolves_the_handles_beside_it() {
+    let mut arenas = small();
+    let arena = arenas.local();
+    let words = ["to", "you"].map(|word| arena.share_str(word));
+    let words = arena.share_slice_copy(&words);
+    arenas.swap();
+    let words = arenas.lease_handle(words).unwrap();
+    let foreign = arenas.local().share_str("later");
+    drop(arenas);
+    let task = thread::spawn(move || {
+        assert_eq!(words.lease().get(foreign), None);
+        // What it derefs to keeps its own methods.
+        assert_eq!(words.get(0), words.first());
+        let lease = words.lease().clone();
+        words
+            .iter()
+            .map(|word| lease[*word].to_owned())
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(task.join().unwrap(), ["to", "you"]);
+}
+
+#[test]
+fn the_last_lease_drops_the_values_and_may_panic() {
+    struct Bomb(Arc<()>);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("a destructor breaks");
+        }
+    }
+    let arenas = small();
+    let alive = Arc::new(());
+    let bomb = arenas.local().share(Bomb(Arc::clone(&alive)));
+    arenas.local().share(Arc::clone(&alive));
+    let leased = arenas.lease_handle(bomb).unwrap();
+    drop(arenas);
+    assert_eq!(Arc::strong_count(&leased.0), 3);
+    let outcome = thread::spawn(move || drop(leased)).join();
+    assert!(outcome.is_err());
+    assert_eq!(Arc::strong_count(&alive), 1, "all of them are dropped");
 }

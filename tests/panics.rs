@@ -110,9 +110,7 @@ fn iterators_that_lie_about_their_length_are_believed_in_nothing() {
             let slice = arena.alloc_slice_fill_iter(Liar(0..100, hint, upper));
             assert!(slice.iter().copied().eq(0..100));
             let arenas = FrameArenas::default();
-            let handle = arenas
-                .local()
-                .share_slice_fill_iter(Liar(0..100, hint, upper));
+            let handle = arenas.local().share_iter(Liar(0..100, hint, upper));
             assert!(arenas[handle].iter().copied().eq(0..100));
         }
     }

@@ -37,7 +37,7 @@ fn carry(arenas: Res<FrameArenas>, mut carried: ResMut<Carried>) {
 
 fn check_carried(arenas: Res<FrameArenas>, carried: Res<Carried>) {
     for &(handle, made_in) in &carried.0 {
-        match arenas.try_get(handle) {
+        match arenas.resolve(handle) {
             Ok(text) => {
                 assert!(arenas.frame() - made_in <= 1);
                 assert_eq!(text, format!("frame {made_in}"));
@@ -330,7 +330,7 @@ struct Visible(Option<FrameHandle<[usize]>>);
 fn cull(arenas: Res<FrameArenas>, mut views: Query<(&View, &mut Visible)>) {
     views.par_iter_mut().for_each(|(view, mut visible)| {
         let arena = arenas.local();
-        let list = arena.share_slice_fill_iter((0..1_000).filter(|n| n % (view.0 + 1) == 0));
+        let list = arena.share_iter((0..1_000).filter(|n| n % (view.0 + 1) == 0));
         visible.0 = Some(list);
     });
 }

@@ -1,13 +1,16 @@
 //! Slices in an arena, of any element or of text.
 #![expect(unsafe_code, reason = "writes elements into raw memory")]
 
+pub(super) mod aligned;
+mod text;
+
 use std::alloc::Layout;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::values::refuse_destructors;
-use super::{FrameArena, bump::beyond_cursor, dangling};
+use super::{FrameArena, bump::beyond_cursor};
 use crate::containers::{FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
 
@@ -16,23 +19,32 @@ use crate::error::{ArenaError, fail};
     reason = "each call returns memory that no other reference reaches"
 )]
 impl FrameArena {
-    /// Allocates a copy of a slice.
+    /// Allocates a copy of a slice of plain data.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let sorted = arena.alloc_slice_copy(&[3, 1, 2]);
+    /// sorted.sort();
+    /// assert_eq!(sorted, [1, 2, 3]);
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
+    #[track_caller]
     pub fn alloc_slice_copy<T: Copy>(&self, source: &[T]) -> &mut [T] {
         match self.take(size_of_val(source), beyond_cursor(align_of::<T>())) {
             // SAFETY: the memory was taken for as many elements.
             Some(memory) => unsafe { copy_to(memory, source) },
-            None => self.alloc_slice_copy_elsewhere(source),
+            None => self.alloc_slice_copy_slow(source),
         }
     }
 
-    /// Allocates a copy of a slice.
+    /// Allocates a copy of a slice, like [`alloc_slice_copy`](Self::alloc_slice_copy).
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit.
     #[inline]
     pub fn try_alloc_slice_copy<T: Copy>(&self, source: &[T]) -> Result<&mut [T], ArenaError> {
         let memory = self.try_take_slice::<T>(Layout::for_value(source))?;
@@ -40,52 +52,123 @@ impl FrameArena {
         Ok(unsafe { copy_to(memory, source) })
     }
 
-    /// Allocates a slice of `len` copies of `value`.
+    /// Allocates a slice of clones, for types that are `Clone` and not `Copy`.
+    ///
+    /// `clone` may use the arena. If it panics, the space is used up until the next reset. Types
+    /// with a destructor are rejected at compile time: [`share_slice_clone`](Self::share_slice_clone)
+    /// takes them.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let ranges = arena.alloc_slice_clone(&[0..3, 7..9]);
+    /// assert_eq!(ranges[1].next(), Some(7));
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
-    pub fn alloc_slice_fill_copy<T: Copy>(&self, len: usize, value: T) -> &mut [T] {
-        self.alloc_slice_fill_with(len, |_| value)
+    #[track_caller]
+    pub fn alloc_slice_clone<T: Clone>(&self, source: &[T]) -> &mut [T] {
+        const { refuse_destructors::<T>() };
+        self.make_slice(source.len(), |index| source[index].clone())
+    }
+
+    /// Allocates a slice of clones, like [`alloc_slice_clone`](Self::alloc_slice_clone).
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing is cloned then.
+    #[inline]
+    pub fn try_alloc_slice_clone<T: Clone>(&self, source: &[T]) -> Result<&mut [T], ArenaError> {
+        const { refuse_destructors::<T>() };
+        self.try_make_slice(source.len(), |index| source[index].clone())
     }
 
     /// Allocates a slice of `len` copies of `value`.
     ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let histogram = arena.alloc_slice_fill_copy(16, 0_u32);
+    /// histogram[3] += 1;
+    /// ```
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn alloc_slice_fill_copy<T: Copy>(&self, len: usize, value: T) -> &mut [T] {
+        self.make_slice(len, |_| value)
+    }
+
+    /// Allocates a slice of copies, like [`alloc_slice_fill_copy`](Self::alloc_slice_fill_copy).
+    ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit.
     #[inline]
     pub fn try_alloc_slice_fill_copy<T: Copy>(
         &self,
         len: usize,
         value: T,
     ) -> Result<&mut [T], ArenaError> {
-        self.try_alloc_slice_fill_with(len, |_| value)
+        self.try_make_slice(len, |_| value)
     }
 
-    /// Allocates a slice of `len` elements, each made from its index.
+    /// Allocates a slice of `len` default values.
     ///
-    /// `make` may use the arena. If it panics, the space is used up until the next reset.
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let is_visible = arena.alloc_slice_fill_default::<bool>(100);
+    /// is_visible[7] = true;
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
-    pub fn alloc_slice_fill_with<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
+    #[track_caller]
+    pub fn alloc_slice_fill_default<T: Default>(&self, len: usize) -> &mut [T] {
         const { refuse_destructors::<T>() };
-        let layout = array_layout::<T>(len).unwrap_or_else(|error| fail(error));
-        let memory = match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
-            Some(memory) => memory,
-            None => self.alloc_layout_elsewhere(layout),
-        };
-        // SAFETY: the memory was taken for `len` elements.
-        unsafe { fill(memory, len, make) }
+        self.make_slice(len, |_| T::default())
+    }
+
+    /// Allocates default values, like [`alloc_slice_fill_default`](Self::alloc_slice_fill_default).
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit.
+    #[inline]
+    pub fn try_alloc_slice_fill_default<T: Default>(
+        &self,
+        len: usize,
+    ) -> Result<&mut [T], ArenaError> {
+        const { refuse_destructors::<T>() };
+        self.try_make_slice(len, |_| T::default())
     }
 
     /// Allocates a slice of `len` elements, each made from its index.
     ///
     /// `make` may use the arena. If it panics, the space is used up until the next reset.
     ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let squares = arena.alloc_slice_fill_with(4, |index| index * index);
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn alloc_slice_fill_with<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
+        const { refuse_destructors::<T>() };
+        self.make_slice(len, make)
+    }
+
+    /// Allocates a slice, like [`alloc_slice_fill_with`](Self::alloc_slice_fill_with).
+    ///
     /// # Errors
-    /// If the memory can't be provided; `make` is not called then.
+    /// If the arena is out of memory or over a limit; `make` is not called then.
     #[inline]
     pub fn try_alloc_slice_fill_with<T>(
         &self,
@@ -93,9 +176,7 @@ impl FrameArena {
         make: impl FnMut(usize) -> T,
     ) -> Result<&mut [T], ArenaError> {
         const { refuse_destructors::<T>() };
-        let memory = self.try_take_slice::<T>(array_layout::<T>(len)?)?;
-        // SAFETY: the memory was taken for `len` elements.
-        Ok(unsafe { fill(memory, len, make) })
+        self.try_make_slice(len, make)
     }
 
     /// Allocates a slice with everything that an iterator yields.
@@ -128,65 +209,6 @@ impl FrameArena {
         Ok(FrameVec::leak(self.try_collect(iter)?))
     }
 
-    /// Allocates a slice of `len` copies of `value` that starts at a multiple of `align`.
-    ///
-    /// For SIMD lanes, cache lines (64) and pages (4096). An alignment below that of `T` has no
-    /// effect.
-    ///
-    /// # Panics
-    /// If `align` is not a power of two, or the memory can't be provided.
-    #[inline]
-    pub fn alloc_slice_aligned<T: Copy>(&self, len: usize, align: usize, value: T) -> &mut [T] {
-        self.try_alloc_slice_aligned(len, align, value)
-            .unwrap_or_else(|error| fail(error))
-    }
-
-    /// Allocates a slice of `len` copies of `value` that starts at a multiple of `align`.
-    ///
-    /// # Errors
-    /// If `align` is not a power of two, or the memory can't be provided.
-    #[inline]
-    pub fn try_alloc_slice_aligned<T: Copy>(
-        &self,
-        len: usize,
-        align: usize,
-        value: T,
-    ) -> Result<&mut [T], ArenaError> {
-        if !align.is_power_of_two() {
-            return Err(ArenaError::InvalidAlignment { alignment: align });
-        }
-        let layout = array_layout::<T>(len)?
-            .align_to(align)
-            .map_err(|_| too_long::<T>(len))?;
-        let memory = match layout.size() {
-            0 => dangling(layout),
-            _ => self.try_alloc_layout(layout)?,
-        };
-        // SAFETY: the memory was taken for `len` elements, with at least their alignment.
-        Ok(unsafe { fill(memory, len, |_| value) })
-    }
-
-    /// Allocates a copy of a string.
-    ///
-    /// # Panics
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn alloc_str(&self, source: &str) -> &mut str {
-        // SAFETY: the bytes are a copy of a `str`.
-        unsafe { std::str::from_utf8_unchecked_mut(self.alloc_slice_copy(source.as_bytes())) }
-    }
-
-    /// Allocates a copy of a string.
-    ///
-    /// # Errors
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn try_alloc_str(&self, source: &str) -> Result<&mut str, ArenaError> {
-        let bytes = self.try_alloc_slice_copy(source.as_bytes())?;
-        // SAFETY: the bytes are a copy of a `str`.
-        Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
-    }
-
     /// Allocates a formatted string: `arena.alloc_fmt(format_args!("{hp} HP"))`.
     ///
     /// # Panics
@@ -208,6 +230,36 @@ impl FrameArena {
         Ok(FrameString::try_format(self, arguments)?.leak())
     }
 
+    /// Fills a slice. If `make` panics, what it made so far is forgotten: callers refuse types
+    /// with a destructor, each by itself, so that the compiler names the user's line.
+    #[inline(always)]
+    #[track_caller]
+    fn make_slice<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
+        let layout = match array_layout::<T>(len) {
+            Ok(layout) => layout,
+            Err(error) => fail(error),
+        };
+        let memory = match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
+            Some(memory) => memory,
+            None => self.alloc_layout_slow(layout),
+        };
+        // SAFETY: the memory was taken for `len` elements.
+        unsafe { fill(memory, len, make) }
+    }
+
+    /// Fills a slice, like [`make_slice`](Self::make_slice).
+    #[inline(always)]
+    fn try_make_slice<T>(
+        &self,
+        len: usize,
+        make: impl FnMut(usize) -> T,
+    ) -> Result<&mut [T], ArenaError> {
+        let memory = self.try_take_elements::<T>(len)?;
+        // SAFETY: the memory was taken for `len` elements.
+        Ok(unsafe { fill(memory.cast(), len, make) })
+    }
+
+    /// Takes memory for elements of `T`, as many as `layout` has room for.
     #[inline(always)]
     fn try_take_slice<T>(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
@@ -216,10 +268,17 @@ impl FrameArena {
         }
     }
 
+    /// Takes memory for `len` elements of `T`.
+    #[inline(always)]
+    pub(crate) fn try_take_elements<T>(&self, len: usize) -> Result<NonNull<T>, ArenaError> {
+        Ok(self.try_take_slice::<T>(array_layout::<T>(len)?)?.cast())
+    }
+
     #[cold]
     #[inline(never)]
-    fn alloc_slice_copy_elsewhere<T: Copy>(&self, source: &[T]) -> &mut [T] {
-        let memory = self.alloc_layout_elsewhere(Layout::for_value(source));
+    #[track_caller]
+    fn alloc_slice_copy_slow<T: Copy>(&self, source: &[T]) -> &mut [T] {
+        let memory = self.alloc_layout_slow(Layout::for_value(source));
         // SAFETY: the memory was taken for as many elements.
         unsafe { copy_to(memory, source) }
     }

@@ -1,10 +1,13 @@
 //! Single values in an arena.
 #![expect(unsafe_code, reason = "writes values into raw memory")]
 
+mod try_with;
+
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, needs_drop};
 use std::ptr::NonNull;
 
+pub use self::try_with::AllocOrInitError;
 use super::{FrameArena, bump::beyond_cursor, dangling};
 use crate::containers::FrameBox;
 use crate::error::{ArenaError, fail};
@@ -14,22 +17,34 @@ use crate::error::{ArenaError, fail};
     reason = "each call returns memory that no other reference reaches"
 )]
 impl FrameArena {
-    /// Allocates raw memory, not initialised. A pointer to zero bytes is aligned, and no more.
+    /// Allocates raw memory, not initialised: for types that build themselves in place.
+    ///
+    /// A pointer to zero bytes is aligned, and no more.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// use std::alloc::Layout;
+    ///
+    /// let arena = FrameArena::new(4096);
+    /// let page = arena.alloc_layout(Layout::from_size_align(100, 4096).unwrap());
+    /// assert_eq!(page.addr().get() % 4096, 0);
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
+    #[track_caller]
     pub fn alloc_layout(&self, layout: Layout) -> NonNull<u8> {
         match self.take(layout.size(), layout.align()) {
             Some(memory) => memory,
-            None => self.alloc_layout_elsewhere(layout),
+            None => self.alloc_layout_slow(layout),
         }
     }
 
-    /// Allocates raw memory, not initialised. A pointer to zero bytes is aligned, and no more.
+    /// Allocates raw memory, like [`alloc_layout`](Self::alloc_layout).
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit.
     #[inline]
     pub fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), layout.align()) {
@@ -38,20 +53,32 @@ impl FrameArena {
         }
     }
 
-    /// Allocates a value.
+    /// Allocates a value, which lives as long as the arena is borrowed.
+    ///
+    /// `alloc` rejects types with a destructor at compile time, because it would never run it: put
+    /// those into a [`FrameBox`], or [`share`](Self::share) them.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let position = arena.alloc([1.0, 2.0, 3.0]);
+    /// position[1] += 0.5;
+    /// assert_eq!(position, &[1.0, 2.5, 3.0]);
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline(always)]
+    #[track_caller]
     pub fn alloc<T>(&self, value: T) -> &mut T {
         const { refuse_destructors::<T>() };
         self.alloc_undropped(value)
     }
 
-    /// Allocates a value.
+    /// Allocates a value, like [`alloc`](Self::alloc).
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit.
     #[inline]
     pub fn try_alloc<T>(&self, value: T) -> Result<&mut T, ArenaError> {
         const { refuse_destructors::<T>() };
@@ -62,27 +89,31 @@ impl FrameArena {
 
     /// Allocates the value that `make` returns, made in place where the compiler can.
     ///
-    /// `make` may use the arena. If it panics, the space is used up until the next reset.
+    /// Worth it for large values, which `alloc` may first build on the stack and then copy. `make`
+    /// may use the arena. If it panics, the space is used up until the next reset.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(64 * 1024);
+    /// let grid = arena.alloc_with(|| [[0_u32; 64]; 64]);
+    /// grid[3][5] = 1;
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline(always)]
+    #[track_caller]
     pub fn alloc_with<T>(&self, make: impl FnOnce() -> T) -> &mut T {
         const { refuse_destructors::<T>() };
-        let memory = match self.take_for::<T>() {
-            Some(memory) => memory,
-            None => self.alloc_layout_elsewhere(Layout::new::<T>()),
-        };
+        let memory = self.memory_for::<T>();
         // SAFETY: the memory was taken for a `T`.
         unsafe { put(memory, make()) }
     }
 
-    /// Allocates the value that `make` returns, made in place where the compiler can.
-    ///
-    /// `make` may use the arena. If it panics, the space is used up until the next reset.
+    /// Allocates the value that `make` returns, like [`alloc_with`](Self::alloc_with).
     ///
     /// # Errors
-    /// If the memory can't be provided; `make` is not called then.
+    /// If the arena is out of memory or over a limit; `make` is not called then.
     #[inline(always)]
     pub fn try_alloc_with<T>(&self, make: impl FnOnce() -> T) -> Result<&mut T, ArenaError> {
         const { refuse_destructors::<T>() };
@@ -106,15 +137,16 @@ impl FrameArena {
 
     /// Allocates a value that nothing drops.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn alloc_undropped<T>(&self, value: T) -> &mut T {
         match self.take_for::<T>() {
             // SAFETY: `take_for` gives memory for a `T`.
             Some(memory) => unsafe { put(memory, value) },
-            None if fits_register::<T>() => self.alloc_elsewhere(value),
+            None if fits_register::<T>() => self.alloc_slow(value),
             // A copy that only this path needs: where `value` itself is passed in memory, the
             // fast path would have to write it there first.
             // SAFETY: the original is not used again, and `ManuallyDrop` keeps it from being dropped.
-            None => unsafe { self.alloc_copy_elsewhere(&ManuallyDrop::new(value)) },
+            None => unsafe { self.alloc_copy_slow(&ManuallyDrop::new(value)) },
         }
     }
 
@@ -127,8 +159,19 @@ impl FrameArena {
         self.take(size_of::<T>(), beyond_cursor(align_of::<T>()))
     }
 
+    /// Takes memory for a `T`, from another chunk if need be.
     #[inline(always)]
-    fn try_take_for<T>(&self) -> Result<NonNull<u8>, ArenaError> {
+    #[track_caller]
+    pub(crate) fn memory_for<T>(&self) -> NonNull<u8> {
+        match self.take_for::<T>() {
+            Some(memory) => memory,
+            None => self.alloc_layout_slow(Layout::new::<T>()),
+        }
+    }
+
+    /// Takes memory for a `T`, from another chunk if need be.
+    #[inline(always)]
+    pub(crate) fn try_take_for<T>(&self) -> Result<NonNull<u8>, ArenaError> {
         match self.take_for::<T>() {
             Some(memory) => Ok(memory),
             None => self.take_slow(Layout::new::<T>()),
@@ -140,14 +183,19 @@ impl FrameArena {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn alloc_layout_elsewhere(&self, layout: Layout) -> NonNull<u8> {
-        self.take_slow(layout).unwrap_or_else(|error| fail(error))
+    #[track_caller]
+    pub(super) fn alloc_layout_slow(&self, layout: Layout) -> NonNull<u8> {
+        match self.take_slow(layout) {
+            Ok(memory) => memory,
+            Err(error) => fail(error),
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn alloc_elsewhere<T>(&self, value: T) -> &mut T {
-        let memory = self.alloc_layout_elsewhere(Layout::new::<T>());
+    #[track_caller]
+    fn alloc_slow<T>(&self, value: T) -> &mut T {
+        let memory = self.alloc_layout_slow(Layout::new::<T>());
         // SAFETY: the memory was taken for a `T`.
         unsafe { put(memory, value) }
     }
@@ -156,9 +204,10 @@ impl FrameArena {
     /// The value moves: the caller neither uses nor drops the original again.
     #[cold]
     #[inline(never)]
-    unsafe fn alloc_copy_elsewhere<T>(&self, value: &ManuallyDrop<T>) -> &mut T {
+    #[track_caller]
+    unsafe fn alloc_copy_slow<T>(&self, value: &ManuallyDrop<T>) -> &mut T {
         let mut place = self
-            .alloc_layout_elsewhere(Layout::new::<T>())
+            .alloc_layout_slow(Layout::new::<T>())
             .cast::<ManuallyDrop<T>>();
         // SAFETY:
         // - the memory was just taken for a `T`, so it is writable and does not overlap `value`;
@@ -172,7 +221,7 @@ impl FrameArena {
 /// # Safety
 /// `memory` was taken for a `T`, and for this call.
 #[inline(always)]
-unsafe fn put<'a, T>(memory: NonNull<u8>, value: T) -> &'a mut T {
+pub(crate) unsafe fn put<'a, T>(memory: NonNull<u8>, value: T) -> &'a mut T {
     let mut place = memory.cast::<T>();
     // SAFETY: the memory has the size and alignment of a `T`.
     unsafe { place.write(value) };

@@ -62,7 +62,7 @@ impl Generation {
 
     /// Whether its data is no longer wanted, and it waits for its next use.
     pub(super) fn is_spare(&self) -> bool {
-        self.stamp == stamp::NONE
+        self.stamp == stamp::SPARE
     }
 
     /// Returns the calling thread's arena.
@@ -94,10 +94,7 @@ impl Generation {
     /// Returns what `handle` names, if it was made in this generation.
     #[inline]
     pub(super) fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        // SAFETY:
-        // - a recycle takes `&mut self`, and dropping the generation ends all borrows of it;
-        // - no handle has the stamp of a spare, except one that was never set, which does not
-        //   resolve.
+        // SAFETY: it is neither recycled nor dropped while it is borrowed.
         unsafe { handle.resolve(self.stamp) }
     }
 

@@ -35,7 +35,7 @@ impl Parking {
         }
         for generation in self.generations.iter_mut().filter_map(Arc::get_mut) {
             if !generation.is_spare() {
-                generation.recycle(stamp::NONE, false, panic);
+                generation.recycle(stamp::SPARE, false, panic);
             }
         }
         self.spare_periods = self.spare_periods.saturating_add(1);
@@ -67,7 +67,7 @@ impl Parking {
         {
             Some(spare) => mem::swap(due, spare),
             None => {
-                let fresh = Generation::new(common, stamp::NONE);
+                let fresh = Generation::new(common, stamp::SPARE);
                 self.generations.push(mem::replace(due, fresh));
             }
         }

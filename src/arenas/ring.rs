@@ -26,7 +26,7 @@ impl Ring {
         let stamp = stamps.advance();
         let len = common.settings.lives_for.periods();
         let mut generations = vec![Generation::new(common, stamp)];
-        generations.extend((1..len).map(|_| Generation::new(common, stamp::NONE)));
+        generations.extend((1..len).map(|_| Generation::new(common, stamp::SPARE)));
         Self {
             stamp,
             len: len as u64,
@@ -71,11 +71,6 @@ impl Ring {
         self.generations
             .iter()
             .find(|generation| generation.stamp() == stamp && self.holds(stamp))
-    }
-
-    /// Returns how many periods ago the data with this stamp was made, if it was made here.
-    pub(super) fn age(&self, stamp: Stamp) -> Option<u64> {
-        self.stamps.age(stamp)
     }
 
     /// Makes the oldest generation the current one, which is then to be recycled under the stamp

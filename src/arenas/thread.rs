@@ -20,7 +20,7 @@ thread_local! {
     // destructors of other thread locals included.
     static TOKEN: Cell<ThreadToken> = const { Cell::new(NOBODY) };
     static LAST_USED: Cell<(Stamp, *const FrameArena)> =
-        const { Cell::new((stamp::NONE, ptr::null())) };
+        const { Cell::new((stamp::SPARE, ptr::null())) };
 }
 
 /// Returns the arena that this thread used last, if it belongs to the generation with `stamp`.

@@ -9,7 +9,7 @@ use std::mem::needs_drop;
 use std::ptr::NonNull;
 
 use super::FrameHandle;
-use crate::arena::FrameArena;
+use crate::arena::{FrameArena, put};
 use crate::containers::{FrameBox, FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
 
@@ -92,198 +92,182 @@ impl Share for FrameString<'_> {
 }
 
 impl FrameArena {
-    /// Shares a value. A value with a destructor is dropped when the frame's memory is recycled.
+    /// Shares a value: it can be read by whoever holds the handle, on any thread.
+    ///
+    /// A value with a destructor is dropped when the frame's memory is recycled.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let names = arenas.local().share(vec![String::from("Ferris")]);
+    /// assert_eq!(arenas[names][0], "Ferris");
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`]. The value is dropped then.
     #[inline]
+    #[track_caller]
     pub fn share<T: Send + Sync + 'static>(&self, value: T) -> FrameHandle<T> {
         if needs_drop::<T>() {
-            return self.try_share(value).unwrap_or_else(|error| fail(error));
+            return match self.try_share(value) {
+                Ok(handle) => handle,
+                Err(error) => fail(error),
+            };
         }
-        let value = NonNull::from(self.alloc_undropped(value));
         // SAFETY: the only reference to fresh memory of this arena ends here.
-        unsafe { FrameHandle::new(value, self.stamp()) }
+        unsafe { self.handle_to(self.alloc_undropped(value)) }
     }
 
-    /// Shares a value. A value with a destructor is dropped when the frame's memory is recycled.
+    /// Shares a value, like [`share`](Self::share).
     ///
     /// # Errors
-    /// If the memory can't be provided; the value is dropped then.
+    /// If the arena is out of memory or over a limit; the value is dropped then.
     #[inline]
+    #[track_caller]
     pub fn try_share<T: Send + Sync + 'static>(
         &self,
         value: T,
     ) -> Result<FrameHandle<T>, ArenaError> {
-        self.try_boxed(value)?.try_share()
+        self.try_share_with(move || value)
     }
 
-    /// Shares the value that `make` returns.
+    /// Shares the value that `make` returns, made in place where the compiler can.
+    ///
+    /// `make` may use the arena. If it panics, the space is used up until the next reset.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let grid = arenas.local().share_with(|| [[7_u8; 64]; 64]);
+    /// assert_eq!(arenas[grid][3][5], 7);
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`]. `make` is not called then.
     #[inline]
+    #[track_caller]
     pub fn share_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> FrameHandle<T> {
-        self.share(make())
+        match self.try_share_with(make) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
     }
 
-    /// Shares the value that `make` returns.
+    /// Shares the value that `make` returns, like [`share_with`](Self::share_with).
     ///
     /// # Errors
-    /// If the memory can't be provided; the value is dropped then.
+    /// If the arena is out of memory or over a limit; `make` is not called then.
     #[inline]
+    #[track_caller]
     pub fn try_share_with<T: Send + Sync + 'static>(
         &self,
         make: impl FnOnce() -> T,
     ) -> Result<FrameHandle<T>, ArenaError> {
-        self.try_share(make())
-    }
-
-    /// Shares a copy of a slice.
-    ///
-    /// # Panics
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn share_slice_copy<T>(&self, source: &[T]) -> FrameHandle<[T]>
-    where
-        T: Copy + Send + Sync + 'static,
-    {
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        unsafe { self.handle_to(self.alloc_slice_copy(source)) }
-    }
-
-    /// Shares a copy of a slice.
-    ///
-    /// # Errors
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn try_share_slice_copy<T>(&self, source: &[T]) -> Result<FrameHandle<[T]>, ArenaError>
-    where
-        T: Copy + Send + Sync + 'static,
-    {
-        let values = self.try_alloc_slice_copy(source)?;
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        Ok(unsafe { self.handle_to(values) })
-    }
-
-    /// Shares a slice of `len` elements, each made from its index.
-    ///
-    /// # Panics
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn share_slice_fill_with<T: Send + Sync + 'static>(
-        &self,
-        len: usize,
-        make: impl FnMut(usize) -> T,
-    ) -> FrameHandle<[T]> {
-        self.share_slice_fill_iter((0..len).map(make))
-    }
-
-    /// Shares a slice of `len` elements, each made from its index.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; what was made so far is dropped then.
-    #[inline]
-    pub fn try_share_slice_fill_with<T: Send + Sync + 'static>(
-        &self,
-        len: usize,
-        make: impl FnMut(usize) -> T,
-    ) -> Result<FrameHandle<[T]>, ArenaError> {
-        self.try_share_slice_fill_iter((0..len).map(make))
-    }
-
-    /// Shares a slice with everything that an iterator yields.
-    ///
-    /// # Panics
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn share_slice_fill_iter<T: Send + Sync + 'static>(
-        &self,
-        iter: impl IntoIterator<Item = T>,
-    ) -> FrameHandle<[T]> {
-        self.try_share_slice_fill_iter(iter)
-            .unwrap_or_else(|error| fail(error))
-    }
-
-    /// Shares a slice with everything that an iterator yields.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; what was yielded so far is dropped then.
-    #[inline]
-    pub fn try_share_slice_fill_iter<T: Send + Sync + 'static>(
-        &self,
-        iter: impl IntoIterator<Item = T>,
-    ) -> Result<FrameHandle<[T]>, ArenaError> {
-        self.try_collect(iter)?.try_share()
+        let memory = self.try_take_for::<T>()?;
+        let room = self.try_room_for_drop::<T>()?;
+        // SAFETY: the memory was taken for a `T`.
+        let value = NonNull::from(unsafe { put(memory, make()) });
+        // SAFETY:
+        // - the room was taken for `T`;
+        // - the value lies in fresh memory of this arena, and the only reference to it is gone.
+        unsafe { self.drop_at_recycle(room, NonNull::slice_from_raw_parts(value, 1)) };
+        // SAFETY: as above.
+        Ok(unsafe { FrameHandle::new(value, self.stamp()) })
     }
 
     /// Shares a copy of a string.
     ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let name = arenas.local().share_str("Ferris");
+    /// assert_eq!(&arenas[name], "Ferris");
+    /// ```
+    ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
+    #[track_caller]
     pub fn share_str(&self, source: &str) -> FrameHandle<str> {
         // SAFETY: the only reference to fresh memory of this arena ends here.
         unsafe { self.handle_to(self.alloc_str(source)) }
     }
 
-    /// Shares a copy of a string.
+    /// Shares a copy of a string, like [`share_str`](Self::share_str).
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit.
     #[inline]
+    #[track_caller]
     pub fn try_share_str(&self, source: &str) -> Result<FrameHandle<str>, ArenaError> {
         let text = self.try_alloc_str(source)?;
         // SAFETY: the only reference to fresh memory of this arena ends here.
         Ok(unsafe { self.handle_to(text) })
     }
 
-    /// Shares a formatted string: `arena.share_fmt(format_args!("{hp} HP"))`.
+    /// Shares a formatted string; [`share_format!`](crate::share_format) is shorter.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let label = arenas.local().share_fmt(format_args!("{} HP", 3));
+    /// assert_eq!(&arenas[label], "3 HP");
+    /// ```
     ///
     /// # Panics
-    /// If the memory can't be provided, or a `Display` implementation returns an error.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`]. Also if a formatting
+    /// trait returns an error, like `format!`.
+    #[track_caller]
     pub fn share_fmt(&self, arguments: fmt::Arguments<'_>) -> FrameHandle<str> {
-        self.try_share_fmt(arguments)
-            .unwrap_or_else(|error| fail(error))
+        match self.try_share_fmt(arguments) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
     }
 
-    /// Shares a formatted string.
+    /// Shares a formatted string, like [`share_fmt`](Self::share_fmt).
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit.
     ///
     /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
+    /// If a formatting trait returns an error, like `format!`.
+    #[track_caller]
     pub fn try_share_fmt(
         &self,
         arguments: fmt::Arguments<'_>,
     ) -> Result<FrameHandle<str>, ArenaError> {
-        FrameString::try_format(self, arguments)?.try_share()
-    }
-
-    /// Returns what a handle names, if it was made since the last reset.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let mut arena = FrameArena::new(4096);
-    /// let handle = arena.share(7);
-    /// assert_eq!(arena.get(handle), Some(&7));
-    /// arena.reset();
-    /// assert_eq!(arena.get(handle), None);
-    /// ```
-    #[inline]
-    pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        // SAFETY: neither the arena nor its generation is recycled while the arena is borrowed.
-        unsafe { handle.resolve(self.stamp()) }
+        let text = self.try_alloc_fmt(arguments)?;
+        // SAFETY: the only reference to fresh memory of this arena ends here.
+        Ok(unsafe { self.handle_to(text) })
     }
 
     /// Makes a handle to data in this arena.
     ///
     /// # Safety
-    /// `data` lies in memory that was taken from this arena and is not given back, and no other
-    /// reference reaches it.
-    unsafe fn handle_to<T: ?Sized>(&self, data: &mut T) -> FrameHandle<T> {
+    /// `data` lies in memory that was taken from this arena and is not given back, nothing drops
+    /// it, and no other reference reaches it.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) unsafe fn handle_to<T: ?Sized>(&self, data: &mut T) -> FrameHandle<T> {
         // SAFETY: with the only `&mut` gone, the data is as it is until the arena is recycled.
         unsafe { FrameHandle::new(NonNull::from(data), self.stamp()) }
     }
+}
+
+/// Shares a formatted string: [`FrameArena::share_fmt`] with the syntax of `format!`.
+///
+/// ```
+/// use bevy_frame_arena::{FrameArenas, share_format};
+///
+/// let arenas = FrameArenas::default();
+/// let hp = 3;
+/// let label = share_format!(arenas.local(), "{hp} HP");
+/// assert_eq!(&arenas[label], "3 HP");
+/// ```
+#[macro_export]
+macro_rules! share_format {
+    ($arena:expr, $($format:tt)+) => {
+        $arena.share_fmt(::std::format_args!($($format)+))
+    };
 }

@@ -8,7 +8,7 @@ use bevy_frame_arena::{FrameArenas, FrameLease, LeasedHandle};
 
 use super::program::{Policy, Program, Step};
 use super::reference::{FrameId, Record, Reference};
-use super::shared::{AnyHandle, Resolve};
+use super::shared::AnyHandle;
 use super::tracked::{Log, Tracked};
 use super::worker::{Order, Pair, Worker};
 
@@ -323,7 +323,7 @@ impl Machine {
 }
 
 fn is_bomb(handle: bevy_frame_arena::FrameHandle<Tracked>, arenas: &RwLock<FrameArenas>) -> bool {
-    read(arenas).resolve(handle).is_some_and(Tracked::is_bomb)
+    read(arenas).get(handle).is_some_and(Tracked::is_bomb)
 }
 
 /// Live ranges do not overlap.

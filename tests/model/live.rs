@@ -80,7 +80,13 @@ impl<'a> Live<'a> {
                 Self::Bytes(arena.try_alloc_slice_fill_iter(iter)?, seed)
             }
             Method::Aligned => {
-                let memory = arena.try_alloc_slice_aligned(bytes % 9000, align, seed)?;
+                let len = bytes % 9000;
+                // As much as was asked for, or more.
+                let memory = match align {
+                    ..=8 => arena.try_alloc_slice_aligned::<8, _>(len, seed)?,
+                    ..=64 => arena.try_alloc_slice_aligned::<64, _>(len, seed)?,
+                    _ => arena.try_alloc_slice_aligned::<4096, _>(len, seed)?,
+                };
                 Self::Bytes(memory, seed)
             }
             Method::Str => {

@@ -74,10 +74,7 @@ pub(crate) fn share(
                 byte: seed,
                 len: bytes % 5000,
             };
-            (
-                AnyHandle::Bytes(arena.try_share_slice_fill_iter(iter)?),
-                contents,
-            )
+            (AnyHandle::Bytes(arena.try_share_iter(iter)?), contents)
         }
         SharedKind::Vec => {
             let mut vec = arena.vec();
@@ -113,7 +110,7 @@ pub(crate) fn share(
         SharedKind::TrackedSlice => {
             let len = bytes % 9;
             let values = (0..len).map(|_| log.track());
-            let handle = arena.try_share_slice_fill_iter(values)?;
+            let handle = arena.try_share_iter(values)?;
             let ids = (first..first + len).collect();
             (AnyHandle::TrackedSlice(handle), Contents::Tracked(ids))
         }

@@ -1,0 +1,8 @@
+use std::cell::Cell;
+
+use bevy_frame_arena::FrameArena;
+
+fn main() {
+    let arena = FrameArena::new(64);
+    arena.share_slice_clone(&[Cell::new(1)]);
+}

@@ -1,0 +1,158 @@
+//! Panics point at the user's line, not into the crate: for every public method that panics.
+
+use std::alloc::Layout;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use bevy_frame_arena::{
+    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy, share_format,
+};
+
+thread_local! {
+    /// File and line of the last panic of this thread.
+    static LAST: RefCell<Option<(String, u32)>> = const { RefCell::new(None) };
+}
+
+/// Runs what must panic and checks that the panic names the file and line of the call.
+///
+/// The closure stands on the line of `check` itself, so that both lines are one.
+#[track_caller]
+fn check<R>(what: &str, panics: impl FnOnce() -> R) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = take_hook();
+        set_hook(Box::new(move |info| {
+            let line = info.location().map(|at| (at.file().into(), at.line()));
+            LAST.set(line);
+            usual(info);
+        }));
+    });
+    let here = Location::caller();
+    LAST.set(None);
+    let outcome = catch_unwind(AssertUnwindSafe(|| drop(panics())));
+    assert!(outcome.is_err(), "`{what}` did not panic");
+    let at = LAST.take().expect("the hook was called");
+    assert_eq!(at, (here.file().to_owned(), here.line()), "`{what}`");
+}
+
+/// Checks a call, which is written once and stands on one line.
+macro_rules! check {
+    ($call:expr) => {
+        check(stringify!($call), || $call)
+    };
+}
+
+const TOO_LARGE: [u64; 64] = [0; 64];
+
+fn full() -> FrameArena {
+    let arena = FrameArena::with_settings(&FrameArenaSettings {
+        worker_capacity_bytes: 128,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    });
+    arena.alloc_slice_fill_copy(128, 0_u8);
+    arena
+}
+
+#[test]
+fn allocating_a_value_names_the_line() {
+    let arena = &full();
+    check!(arena.alloc(7_u64));
+    check!(arena.alloc(TOO_LARGE));
+    check!(arena.alloc_with(|| 7_u64));
+    check!(arena.alloc_with(|| TOO_LARGE));
+    check!(arena.alloc_try_with(|| Ok::<_, ()>(7_u64)));
+    check!(arena.alloc_layout(Layout::new::<u64>()));
+}
+
+#[test]
+fn allocating_a_slice_names_the_line() {
+    let arena = &full();
+    check!(arena.alloc_slice_copy(&TOO_LARGE));
+    check!(arena.alloc_slice_clone(&[0..3]));
+    check!(arena.alloc_slice_fill_copy(3, 7));
+    check!(arena.alloc_slice_fill_default::<u64>(3));
+    check!(arena.alloc_slice_fill_with(3, |index| index));
+    check!(arena.alloc_slice_aligned::<64, _>(3, 7));
+    check!(arena.alloc_str("Ferris"));
+    // More than there can be.
+    check!(arena.alloc_slice_fill_copy(usize::MAX, 7));
+    check!(arena.alloc_slice_fill_default::<u64>(usize::MAX));
+    check!(arena.alloc_slice_fill_with(usize::MAX, |index| index));
+    check!(arena.alloc_slice_aligned::<64, _>(usize::MAX, 7));
+}
+
+#[test]
+fn sharing_a_value_names_the_line() {
+    let arena = &full();
+    check!(arena.share(7_u64));
+    check!(arena.share(TOO_LARGE));
+    check!(arena.share(String::new()));
+    check!(arena.share_with(|| 7_u64));
+    check!(arena.share_with(String::new));
+    check!(arena.share_str("Ferris"));
+    check!(arena.share_fmt(format_args!("{} HP", 3)));
+    check!(share_format!(arena, "{} HP", 3));
+}
+
+#[test]
+fn sharing_a_slice_names_the_line() {
+    let arena = &full();
+    check!(arena.share_slice_copy(&TOO_LARGE));
+    check!(arena.share_slice_clone(&[String::new()]));
+    check!(arena.share_slice_fill_copy(3, 7));
+    check!(arena.share_slice_fill_default::<String>(3));
+    check!(arena.share_slice_fill_with(3, |index| index));
+    check!(arena.share_slice_aligned::<64, _>(3, 7));
+    check!(arena.share_iter(0..3));
+    check!(arena.share_iter([String::new()]));
+    check!(arena.share_slice_fill_copy(usize::MAX, 7));
+    check!(arena.share_slice_fill_default::<u64>(usize::MAX));
+    check!(arena.share_slice_fill_with(usize::MAX, |index| index));
+    check!(arena.share_slice_aligned::<64, _>(usize::MAX, 7));
+}
+
+#[test]
+fn looking_up_a_handle_names_the_line() {
+    let mut arenas = FrameArenas::default();
+    let stale = arenas.local().share(7);
+    arenas.swap();
+    arenas.swap();
+    let foreign = FrameArena::default().share(7);
+    let lease = arenas.lease();
+    for handle in [stale, foreign, FrameHandle::default()] {
+        check!(arenas[handle]);
+        check!(lease[handle]);
+    }
+}
+
+/// The line that made the handle, in the text of the panic.
+#[test]
+#[cfg(debug_assertions)]
+fn a_stale_handle_names_the_line_that_made_it() {
+    let mut arenas = FrameArenas::default();
+    let arena = arenas.local();
+    #[rustfmt::skip]
+    let (line, errors) = {
+        let list = (line!(), [arena.share_slice_copy(&[1]), arena.share_slice_clone(&[1]), arena.share_slice_fill_copy(1, 1), arena.share_slice_fill_default(1), arena.share_slice_fill_with(1, |_| 1), arena.share_slice_aligned::<16, _>(1, 1), arena.share_iter([1]), arena.try_share_slice_copy(&[1]).unwrap(), arena.try_share_slice_clone(&[1]).unwrap(), arena.try_share_slice_fill_copy(1, 1).unwrap(), arena.try_share_slice_fill_default(1).unwrap(), arena.try_share_slice_fill_with(1, |_| 1).unwrap(), arena.try_share_slice_aligned::<16, _>(1, 1).unwrap(), arena.try_share_iter([1]).unwrap()]);
+        let value = (line!(), [arena.share(1), arena.try_share(1).unwrap(), arena.share_with(|| 1), arena.try_share_with(|| 1).unwrap()]);
+        let text = (line!(), [arena.share_str("1"), arena.try_share_str("1").unwrap(), arena.share_fmt(format_args!("1")), arena.try_share_fmt(format_args!("1")).unwrap(), share_format!(arena, "1")]);
+        arenas.swap();
+        arenas.swap();
+        let mut errors = list.1.map(|handle| (list.0, arenas.resolve(handle).unwrap_err())).to_vec();
+        errors.extend(value.1.map(|handle| (value.0, arenas.resolve(handle).unwrap_err())));
+        errors.extend(text.1.map(|handle| (text.0, arenas.resolve(handle).unwrap_err())));
+        (list.0, errors)
+    };
+    assert!(
+        errors[0]
+            .1
+            .to_string()
+            .contains(&format!("{}:{line}", file!()))
+    );
+    for (line, error) in errors {
+        let at = error.made_at().expect("a debug build remembers");
+        assert_eq!((at.file(), at.line()), (file!(), line), "{error}");
+    }
+}
