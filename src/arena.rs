@@ -21,12 +21,12 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use self::allocator::Refusals;
 pub(crate) use self::budget::Budget;
 use self::chunk::Chunk;
 use self::drops::DropList;
 use self::reset::marks_dead;
 pub(crate) use self::stock::Stock;
+pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
@@ -111,7 +111,6 @@ pub struct FrameArena {
     older_peak_bytes: usize,
     /// The most bytes in use at once since the chunks were made, as of the last trim.
     touched_bytes: usize,
-    refusals: Cell<Refusals>,
     chunks: RefCell<Vec<Chunk>>,
     budget: Arc<Budget>,
 }
@@ -186,7 +185,6 @@ impl FrameArena {
             window_peak_bytes: Cell::new(0),
             older_peak_bytes: 0,
             touched_bytes: 0,
-            refusals: Cell::new(Refusals::Reported),
             chunks: RefCell::new(Vec::new()),
             budget,
         }

@@ -2,6 +2,6 @@
 
 mod handle;
 mod share;
+mod share_container;
 
 pub use self::handle::{FrameHandle, StaleHandle};
-pub use self::share::Share;

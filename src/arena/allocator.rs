@@ -1,57 +1,58 @@
-//! `&FrameArena` as the allocator of vectors, boxes and maps.
+//! Blocks that grow, shrink and are freed in place where they are the newest; `&FrameArena` as the
+//! allocator of maps.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use allocator_api2::alloc::{AllocError, Allocator};
 
-use super::slices::array_layout;
 use super::{FrameArena, bump, poison};
-use crate::containers::FrameVec;
 use crate::error::ArenaError;
 
-/// Grows, shrinks and frees in place where the block is the newest of its chunk.
+/// For containers that take an allocator, like those of hashbrown. `FrameVec`, `FrameBox` and
+/// `FrameString` do not go through it: it has no room for the reason of a refusal, and containers
+/// of other crates abort the process where it refuses.
 ///
-/// Any other block stays where it is until the frame is recycled, so give a vector that grows
-/// beside others its capacity beforehand.
+/// Grows, shrinks and frees in place where the block is the newest of its chunk. Any other block
+/// stays where it is until the frame is recycled.
 // SAFETY:
 // - a block stays valid while the arena is borrowed: moving on to another chunk keeps the old
 //   ones, and recycling takes `&mut FrameArena`;
+// - the cursor steps back only over the newest block, when its owner frees or shrinks it: never
+//   below a block that is live, leaked or shared;
+// - `allocate` may unwind (the global allocator may be anybody's); it has changed nothing then;
 // - copies of the reference are the same arena.
 unsafe impl Allocator for &FrameArena {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        let memory = match self.take(layout.size(), layout.align()) {
-            Some(memory) => memory,
-            None => self.allocate_elsewhere(layout)?,
-        };
+        let memory = self.try_alloc_layout(layout).map_err(|_| AllocError)?;
         Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
     }
 
     #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        if let Some(block) = self.newest(block, layout.size()) {
-            // The frame's end will not see how much there was.
-            self.note_peak();
-            self.resize_newest(block, layout.size(), 0);
-        }
+        // SAFETY: the caller gives up the block, which has this layout.
+        unsafe { self.free_block(block, layout.size()) };
     }
 
-    #[inline(always)]
+    #[inline]
     unsafe fn grow(
         &self,
         block: NonNull<u8>,
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        if new.align() > old.align() {
+        let grown = if new.align() > old.align() {
             // SAFETY: the caller owns `block`, and `new` is not smaller than `old`.
-            return unsafe { self.move_block(block, old.size(), new) };
-        }
-        // SAFETY: as above, and `block` is aligned for `old`, so for `new`.
-        unsafe { self.grow_block(block, old.size(), new) }
+            unsafe { self.try_move_block(block, old.size(), new) }
+        } else {
+            // SAFETY: as above, and `block` is aligned for `old`, so for `new`.
+            unsafe { self.try_grow_block(block, old.size(), new) }
+        };
+        let memory = grown.map_err(|_| AllocError)?;
+        Ok(NonNull::slice_from_raw_parts(memory, new.size()))
     }
 
     #[inline]
@@ -61,33 +62,31 @@ unsafe impl Allocator for &FrameArena {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        if !is_aligned(block, new.align()) {
+        let memory = if is_aligned(block, new.align()) {
             // SAFETY: the caller owns `block`, and `new` is not larger than `old`.
-            return unsafe { self.move_block(block, new.size(), new) };
-        }
-        if let Some(block) = self.newest(block, old.size()) {
-            self.note_peak();
-            return Ok(self.resize_newest(block, old.size(), new.size()));
-        }
-        Ok(NonNull::slice_from_raw_parts(block, new.size()))
+            unsafe { self.shrink_block(block, old.size(), new.size()) };
+            block
+        } else {
+            // SAFETY: as above.
+            let moved = unsafe { self.try_move_block(block, new.size(), new) };
+            moved.map_err(|_| AllocError)?
+        };
+        Ok(NonNull::slice_from_raw_parts(memory, new.size()))
     }
 }
 
 impl FrameArena {
-    /// Grows a block in place, or moves it.
-    ///
-    /// It stays out of line so that a loop of pushes keeps its vector in registers.
+    /// Grows a block in place, or moves it. An error changes nothing.
     ///
     /// # Safety
-    /// `block` has `old_bytes`, is aligned for `new` and not larger.
-    #[cold]
-    #[inline(never)]
-    unsafe fn grow_block(
+    /// - the caller owns `block`, which has `old_bytes` and is aligned for `new`;
+    /// - `new` is not smaller.
+    pub(crate) unsafe fn try_grow_block(
         &self,
         block: NonNull<u8>,
         old_bytes: usize,
         new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
+    ) -> Result<NonNull<u8>, ArenaError> {
         // A block of no bytes may happen to lie at the cursor; it grows there like any other.
         if let Some(block) = self.newest(block, old_bytes)
             && bump::bump(block.addr().get(), self.end.get(), new.size(), 1).is_some()
@@ -95,57 +94,38 @@ impl FrameArena {
             return Ok(self.resize_newest(block, old_bytes, new.size()));
         }
         // SAFETY: the caller owns `block`, and `new` is not smaller.
-        unsafe { self.move_block(block, old_bytes, new) }
+        unsafe { self.try_move_block(block, old_bytes, new) }
     }
 
-    /// The slow path of `allocate`, with an error that fits into a register.
-    #[cold]
-    #[inline(never)]
-    fn allocate_elsewhere(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        self.take_elsewhere(layout).map_err(|error| {
-            match self.refusals.get() {
-                Refusals::Reported => report(error),
-                Refusals::Kept(_) => self.refusals.set(Refusals::Kept(Some(error))),
-            }
-            AllocError
-        })
-    }
-
-    /// Makes room in a vector of this arena: some to spare, or what is needed if that is too much.
-    pub(crate) fn try_reserve<T>(
+    /// Gives back the end of a block, if it is the newest, and returns whether it is.
+    ///
+    /// # Safety
+    /// The caller owns `block`, which has `old_bytes`; if this returns `true`, it has `new_bytes`,
+    /// which are not more.
+    #[inline]
+    pub(crate) unsafe fn shrink_block(
         &self,
-        vec: &mut FrameVec<'_, T>,
-        additional: usize,
-    ) -> Result<(), ArenaError> {
-        if self.with_reasons(|| vec.try_reserve(additional)).is_ok() {
-            return Ok(());
-        }
-        self.try_reserve_exact(vec, additional)
+        block: NonNull<u8>,
+        old_bytes: usize,
+        new_bytes: usize,
+    ) -> bool {
+        let Some(block) = self.newest(block, old_bytes) else {
+            return false;
+        };
+        // The frame's end will not see how much there was.
+        self.note_peak();
+        self.resize_newest(block, old_bytes, new_bytes);
+        true
     }
 
-    /// Makes room in a vector of this arena, and no more than is needed.
-    pub(crate) fn try_reserve_exact<T>(
-        &self,
-        vec: &mut FrameVec<'_, T>,
-        additional: usize,
-    ) -> Result<(), ArenaError> {
-        let requested = array_layout::<T>(vec.len().saturating_add(additional))?.size();
-        self.with_reasons(|| vec.try_reserve_exact(additional))
-            .map_err(|reason| reason.unwrap_or(ArenaError::AllocationFailed { requested }))
-    }
-
-    /// Asks the arena through the allocator trait, and returns why it refused, if it did.
-    fn with_reasons<E>(
-        &self,
-        ask: impl FnOnce() -> Result<(), E>,
-    ) -> Result<(), Option<ArenaError>> {
-        self.refusals.set(Refusals::Kept(None));
-        let asked = ask();
-        match (asked, self.refusals.replace(Refusals::Reported)) {
-            (Ok(()), _) => Ok(()),
-            (Err(_), Refusals::Kept(reason)) => Err(reason),
-            (Err(_), Refusals::Reported) => Err(None),
-        }
+    /// Gives back a block, if it is the newest. Any other one stays until the recycle.
+    ///
+    /// # Safety
+    /// The caller owns `block`, which has `bytes`, and does not use it again.
+    #[inline]
+    pub(crate) unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller gives up the whole block.
+        unsafe { self.shrink_block(block, bytes, 0) };
     }
 
     /// Returns the block if it ends at the cursor, in the active chunk.
@@ -172,13 +152,13 @@ impl FrameArena {
         block: NonNull<u8>,
         old_bytes: usize,
         new_bytes: usize,
-    ) -> NonNull<[u8]> {
+    ) -> NonNull<u8> {
         let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
         let cursor = block.as_ptr().wrapping_add(new_step);
         self.cursor.store(cursor, Relaxed);
         poison::mark_dead(cursor, old_step.saturating_sub(new_step));
         poison::mark_live(block.as_ptr(), new_bytes);
-        NonNull::slice_from_raw_parts(block, new_bytes)
+        block
     }
 
     /// Copies the first `bytes` of `block` to a new place.
@@ -186,17 +166,17 @@ impl FrameArena {
     /// # Safety
     /// `block` has `bytes` readable bytes, and `new` is at least as large.
     #[cold]
-    unsafe fn move_block(
+    unsafe fn try_move_block(
         &self,
         block: NonNull<u8>,
         bytes: usize,
         new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        let moved = self.allocate(new)?;
+    ) -> Result<NonNull<u8>, ArenaError> {
+        let moved = self.try_alloc_layout(new)?;
         // SAFETY:
         // - the caller promises `bytes` readable bytes;
         // - the new block is at least as large and was just allocated, so they do not overlap.
-        unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.cast().as_ptr(), bytes) };
+        unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.as_ptr(), bytes) };
         Ok(moved)
     }
 }
@@ -205,25 +185,6 @@ impl FrameArena {
 #[inline(always)]
 fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
     block.addr().get() & (align - 1) == 0
-}
-
-/// What becomes of the reason why the arena refused a container, for which `AllocError` has no room.
-#[derive(Clone, Copy)]
-pub(super) enum Refusals {
-    /// The container is about to fail, so it is logged.
-    Reported,
-    /// The arena itself asks, and takes it from here.
-    Kept(Option<ArenaError>),
-}
-
-/// Says once why a container is about to fail.
-#[cold]
-fn report(error: ArenaError) {
-    // Not a `Once`: a listener may panic, or fail to allocate and come here again.
-    static REPORTED: AtomicBool = AtomicBool::new(false);
-    if !REPORTED.swap(true, Relaxed) {
-        tracing::error!("{error}");
-    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 #![expect(unsafe_code, reason = "writes elements into raw memory")]
 
 use std::alloc::Layout;
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::values::refuse_destructors;
 use super::{FrameArena, bump::beyond_cursor, dangling};
-use crate::containers::{FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
 
 #[expect(
@@ -98,36 +96,6 @@ impl FrameArena {
         Ok(unsafe { fill(memory, len, make) })
     }
 
-    /// Allocates a slice with everything that an iterator yields.
-    ///
-    /// The iterator may use the arena. It is asked how much it will yield at least: a lower bound
-    /// for which there is no memory is an error, even if it is wrong.
-    ///
-    /// # Panics
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn alloc_slice_fill_iter<T>(&self, iter: impl IntoIterator<Item = T>) -> &mut [T] {
-        self.try_alloc_slice_fill_iter(iter)
-            .unwrap_or_else(|error| fail(error))
-    }
-
-    /// Allocates a slice with everything that an iterator yields.
-    ///
-    /// The iterator may use the arena. It is asked how much it will yield at least: a lower bound
-    /// for which there is no memory is an error, even if it is wrong.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; what was yielded so far is lost, and its space may be used
-    /// up until the next reset.
-    #[inline]
-    pub fn try_alloc_slice_fill_iter<T>(
-        &self,
-        iter: impl IntoIterator<Item = T>,
-    ) -> Result<&mut [T], ArenaError> {
-        const { refuse_destructors::<T>() };
-        Ok(FrameVec::leak(self.try_collect(iter)?))
-    }
-
     /// Allocates a slice of `len` copies of `value` that starts at a multiple of `align`.
     ///
     /// For SIMD lanes, cache lines (64) and pages (4096). An alignment below that of `T` has no
@@ -187,27 +155,6 @@ impl FrameArena {
         Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
     }
 
-    /// Allocates a formatted string: `arena.alloc_fmt(format_args!("{hp} HP"))`.
-    ///
-    /// # Panics
-    /// If the memory can't be provided, or a `Display` implementation returns an error.
-    pub fn alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> &mut str {
-        self.try_alloc_fmt(arguments)
-            .unwrap_or_else(|error| fail(error))
-    }
-
-    /// Allocates a formatted string.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; the space of what was written so far may be used up until
-    /// the next reset.
-    ///
-    /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
-    pub fn try_alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> Result<&mut str, ArenaError> {
-        Ok(FrameString::try_format(self, arguments)?.leak())
-    }
-
     #[inline(always)]
     fn try_take_slice<T>(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
@@ -257,7 +204,7 @@ unsafe fn fill<'a, T>(
 }
 
 #[inline(always)]
-pub(super) fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
+fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
     Layout::array::<T>(len).map_err(|_| too_long::<T>(len))
 }
 

@@ -10,86 +10,8 @@ use std::ptr::NonNull;
 
 use super::FrameHandle;
 use crate::arena::FrameArena;
-use crate::containers::{FrameBox, FrameString, FrameVec};
+use crate::containers::FrameString;
 use crate::error::{ArenaError, fail};
-
-/// Sharing consumes the only way to mutate a value, so that all may read it.
-///
-/// Implemented for [`FrameVec`], [`FrameBox`] and [`FrameString`]; plain values are shared with
-/// [`FrameArena::share`].
-///
-/// ```
-/// use bevy_frame_arena::{FrameArenas, Share};
-///
-/// let arenas = FrameArenas::default();
-/// let mut visible = arenas.local().vec();
-/// visible.extend([3, 1, 2]);
-/// visible.sort();
-/// let handle = visible.share();
-/// assert_eq!(arenas[handle], [1, 2, 3]);
-/// ```
-pub trait Share: Sized {
-    /// What the handle resolves to.
-    type Target: ?Sized;
-
-    /// Turns the container into a handle, without copying its contents.
-    ///
-    /// Contents with a destructor are dropped when the frame's memory is recycled.
-    ///
-    /// # Panics
-    /// If the arena has no room for the note that the contents need dropping. They are dropped
-    /// then.
-    fn share(self) -> FrameHandle<Self::Target> {
-        self.try_share().unwrap_or_else(|error| fail(error))
-    }
-
-    /// Turns the container into a handle, without copying its contents.
-    ///
-    /// # Errors
-    /// If the arena has no room for the note that the contents need dropping. They are dropped
-    /// then.
-    fn try_share(self) -> Result<FrameHandle<Self::Target>, ArenaError>;
-}
-
-impl<T: Send + Sync + 'static> Share for FrameVec<'_, T> {
-    type Target = [T];
-
-    fn try_share(mut self) -> Result<FrameHandle<[T]>, ArenaError> {
-        self.shrink_to_fit();
-        let arena: &FrameArena = self.allocator();
-        let room = arena.try_room_for_drop::<T>()?;
-        let values = NonNull::from(FrameVec::leak(self));
-        // SAFETY: the vector gave up its elements, which lie in the memory of its arena.
-        unsafe { arena.drop_at_recycle(room, values) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
-    }
-}
-
-impl<T: Send + Sync + 'static> Share for FrameBox<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn try_share(self) -> Result<FrameHandle<T>, ArenaError> {
-        let arena: &FrameArena = FrameBox::allocator(&self);
-        let room = arena.try_room_for_drop::<T>()?;
-        let value = NonNull::from(FrameBox::leak(self));
-        // SAFETY: the box gave up its value, which lies in the memory of its arena.
-        unsafe { arena.drop_at_recycle(room, NonNull::slice_from_raw_parts(value, 1)) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(value, arena.stamp()) })
-    }
-}
-
-impl Share for FrameString<'_> {
-    type Target = str;
-
-    fn try_share(self) -> Result<FrameHandle<str>, ArenaError> {
-        let arena = self.arena();
-        // SAFETY: the string gave up its text, which lies in the memory of its arena.
-        Ok(unsafe { arena.handle_to(self.leak()) })
-    }
-}
 
 impl FrameArena {
     /// Shares a value. A value with a destructor is dropped when the frame's memory is recycled.
