@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use bevy_frame_arena::{
-    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy, Share,
+    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy,
 };
 
 /// Swaps until `frames` frames have passed.
