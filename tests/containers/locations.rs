@@ -30,14 +30,14 @@ fn line_of(call: impl FnOnce()) -> Option<(u32, bool)> {
 /// Expects each call to panic at its own line.
 macro_rules! each_fails_at_its_line {
     ($($call:expr;)*) => {$({
-        assert_eq!(line_of(|| { let _ = $call; }), Some((line!(), true)), stringify!($call));
+        assert_eq!(line_of(|| { let _ = $call; }), Some((line!(), true)));
     })*};
 }
 
 #[test]
 fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     let arena = &FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 64,
+        worker_capacity_bytes: 128,
         overflow: OverflowPolicy::Fail,
         ..FrameArenaSettings::default()
     });
@@ -45,13 +45,13 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     let text = &mut arena.string();
     let other = &FrameArena::new(4096);
     let many = &mut other.collect(0..100_u64);
-    let mut map = arena.map::<u64, [u64; 9]>();
-    let mut set = arena.set::<[u64; 9]>();
-    let long = "x".repeat(100);
+    let mut map = arena.map::<u64, [u64; 99]>();
+    let mut set = arena.set::<[u64; 99]>();
+    let long = "x".repeat(200);
     list.reserve_exact(0);
     // `line!()` inside a macro is the line of the whole call, so one call each.
-    each_fails_at_its_line! { (0..9).fold((), |(), n| list.push(n)); }
-    each_fails_at_its_line! { (0..9).fold((), |(), n| list.insert(0, n)); }
+    each_fails_at_its_line! { (0..99).fold((), |(), n| list.push(n)); }
+    each_fails_at_its_line! { (0..99).fold((), |(), n| list.insert(0, n)); }
     each_fails_at_its_line! { list.extend(0..100); }
     each_fails_at_its_line! { list.extend(&[1; 100]); }
     each_fails_at_its_line! { list.extend_from_slice(&[1; 100]); }
@@ -69,8 +69,8 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     each_fails_at_its_line! { arena.collect(0..100); }
     each_fails_at_its_line! { (0..100).collect_in(arena); }
     each_fails_at_its_line! { arena.alloc_slice_fill_iter(0..100); }
-    each_fails_at_its_line! { arena.boxed([1_u64; 9]); }
-    each_fails_at_its_line! { FrameBox::new_in([1_u64; 9], arena); }
+    each_fails_at_its_line! { arena.boxed([1_u64; 99]); }
+    each_fails_at_its_line! { FrameBox::new_in([1_u64; 99], arena); }
     each_fails_at_its_line! { arena.alloc_fmt(format_args!("{long}")); }
     each_fails_at_its_line! { FrameString::with_capacity_in(100, arena); }
     each_fails_at_its_line! { text.push_str(&long); }
@@ -78,14 +78,14 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     each_fails_at_its_line! { text.reserve(100); }
     each_fails_at_its_line! { write!(text, "{long}"); }
     each_fails_at_its_line! { text.extend([&*long]); }
-    each_fails_at_its_line! { map.insert(1, [1; 9]); }
-    each_fails_at_its_line! { map.entry(1).or_insert([1; 9]); }
+    each_fails_at_its_line! { map.insert(1, [1; 99]); }
+    each_fails_at_its_line! { map.entry(1).or_insert([1; 99]); }
     each_fails_at_its_line! { map.reserve(9); }
-    each_fails_at_its_line! { map.extend([(1, [1; 9])]); }
+    each_fails_at_its_line! { map.extend([(1, [1; 99])]); }
     each_fails_at_its_line! { arena.map_with_capacity::<u64, u64>(100); }
-    each_fails_at_its_line! { set.insert([1; 9]); }
+    each_fails_at_its_line! { set.insert([1; 99]); }
     each_fails_at_its_line! { set.reserve(9); }
-    each_fails_at_its_line! { set.extend([[1; 9]]); }
+    each_fails_at_its_line! { set.extend([[1; 99]]); }
     each_fails_at_its_line! { arena.set_with_capacity::<u64>(100); }
 }
 
