@@ -40,6 +40,7 @@ pub(crate) use self::slices::aligned::refuse_alignment;
 pub(crate) use self::stock::Stock;
 pub use self::values::AllocOrInitError;
 pub(crate) use self::values::put;
+pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_CAPACITY_BYTES};

@@ -5,8 +5,8 @@ mod handle;
 mod lookup;
 mod origin;
 mod share;
+mod share_container;
 mod share_slices;
 
 pub use self::error::HandleError;
 pub use self::handle::FrameHandle;
-pub use self::share::Share;

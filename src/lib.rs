@@ -103,8 +103,7 @@
 //! them: `docs/PROOF.md` names, for each guard, the test that fails without it.
 //!
 //! *Not promised:* that destructors run (a lease that is never dropped keeps its frame for ever),
-//! that memory is wiped, or that a container that fails to grow under
-//! [`OverflowPolicy::Fail`] panics instead of aborting like any `Vec`: use `try_reserve` there.
+//! or that memory is wiped.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
@@ -134,9 +133,11 @@ pub use app::{
 };
 pub use arena::{AllocOrInitError, FrameArena};
 pub use arenas::{FrameArenas, FrameLease, FrameUsage, LeasedHandle, WorkerUsage};
-pub use containers::{FrameBox, FrameString, FrameVec};
+pub use containers::{
+    CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
+};
 pub use error::{ArenaError, ArenaLimit};
-pub use handles::{FrameHandle, HandleError, Share};
+pub use handles::{FrameHandle, HandleError};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
@@ -146,6 +147,6 @@ pub mod prelude {
     #[cfg(feature = "bevy")]
     pub use crate::FrameArenaPlugin;
     pub use crate::{
-        FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, FrameString, FrameVec, Share,
+        CollectIn, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, FrameString, FrameVec,
     };
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, Share};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas};
 
 #[global_allocator]
 static GLOBAL: Failing = Failing;

@@ -1,6 +1,5 @@
 //! The arena as the allocator of vectors, strings, boxes and maps.
 
-use std::fmt::Write;
 use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
@@ -143,7 +142,8 @@ fn a_container_beyond_a_hard_limit_fails_and_keeps_what_it_has() {
     let mut text = arena.string();
     text.push_str("kept");
     text.try_push_str(&"x".repeat(2 * KIB)).unwrap_err();
-    write!(text, "{}", "y".repeat(2 * KIB)).unwrap_err();
+    text.try_write_fmt(format_args!("{}", "y".repeat(2 * KIB)))
+        .unwrap_err();
     assert_eq!(&*text, "kept");
 }
 

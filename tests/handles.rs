@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use bevy_frame_arena::{
-    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, HandleError, OverflowPolicy, Share,
+    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, HandleError, OverflowPolicy,
     share_format,
 };
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use bevy_frame_arena::{FrameArena, FrameArenas, Share};
+use bevy_frame_arena::{FrameArena, FrameArenas};
 
 /// Counts its drops, and panics in them if told to.
 struct Droppy(Arc<AtomicUsize>, bool);

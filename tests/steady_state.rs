@@ -15,7 +15,7 @@ use bevy_diagnostic::DiagnosticsPlugin;
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
     FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings, FrameArenaSystems, FrameArenas,
-    FrameHandle, FrameLease, Share,
+    FrameHandle, FrameLease,
 };
 use bevy_platform::hash::FixedHasher;
 use bevy_tasks::ComputeTaskPool;

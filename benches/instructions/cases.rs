@@ -4,7 +4,7 @@ use std::alloc::Layout;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle};
+use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, FrameVec};
 use blink_alloc::Blink;
 use bumpalo::Bump;
 
@@ -40,6 +40,7 @@ pub(crate) fn run_all() {
         out(measured_mut_bump_vec(black_box(&mut bump)));
     });
     variants();
+    lists();
     handles();
 }
 
@@ -63,6 +64,11 @@ const CASES: [&str; 11] = [
 pub(crate) const ALLOC_WITH: &str = "u64, `alloc_with`";
 pub(crate) const TRY_ALLOC: &str = "u64, `try_alloc`";
 pub(crate) const SHARE: &str = "u64, `share`";
+pub(crate) const PUSH_U32: &str = "`Vec` push of u32, each of 1,000";
+pub(crate) const APPEND: &str = "1,000 u64 by `extend_from_slice`";
+pub(crate) const APPEND_FEW: &str = "four 24-byte structs by `extend_from_slice`";
+pub(crate) const EXTEND: &str = "1,000 u64 by `extend` of a slice";
+pub(crate) const COLLECT: &str = "1,000 u64 collected from a mapped range";
 pub(crate) const GET: &str = "`get` of a handle";
 
 type Plain = [u64; 8];
@@ -118,6 +124,54 @@ fn variants() {
     });
     segment(SHARE, FrameArena::NAME, || {
         out(measured_share(black_box(&arena), black_box(7)));
+    });
+}
+
+/// Lists, beside those of the standard library with the memory reserved.
+fn lists() {
+    const STD: &str = "std, with capacity";
+    let arena = FrameArena::with_capacity(CAPACITY_BYTES);
+    let numbers: Vec<u64> = (0..1000).collect();
+    let vertices = [[1.5_f64; 3]; 4];
+    segment(PUSH_U32, FrameArena::NAME, || {
+        out(measured_pushes_u32(black_box(&arena)));
+    });
+
+    let mut ours = arena.vec_with_capacity(2000);
+    let mut theirs = Vec::with_capacity(2000);
+    segment(APPEND, FrameArena::NAME, || {
+        ours.clear();
+        measured_append(black_box(&mut ours), black_box(&numbers));
+    });
+    segment(APPEND, STD, || {
+        theirs.clear();
+        measured_append_std(black_box(&mut theirs), black_box(&numbers));
+    });
+    segment(EXTEND, FrameArena::NAME, || {
+        ours.clear();
+        measured_extend(black_box(&mut ours), black_box(&numbers));
+    });
+    segment(EXTEND, STD, || {
+        theirs.clear();
+        measured_extend_std(black_box(&mut theirs), black_box(&numbers));
+    });
+
+    let mut ours = arena.vec_with_capacity(8);
+    let mut theirs = Vec::with_capacity(8);
+    segment(APPEND_FEW, FrameArena::NAME, || {
+        ours.clear();
+        measured_append(black_box(&mut ours), black_box(&vertices));
+    });
+    segment(APPEND_FEW, STD, || {
+        theirs.clear();
+        measured_append_std(black_box(&mut theirs), black_box(&vertices));
+    });
+
+    segment(COLLECT, FrameArena::NAME, || {
+        out(measured_collect(black_box(&arena), black_box(1000)));
+    });
+    segment(COLLECT, "std", || {
+        out(measured_collect_std(black_box(1000)));
     });
 }
 
@@ -224,4 +278,43 @@ fn measured_share(arena: &FrameArena, value: u64) -> FrameHandle<u64> {
 #[inline(never)]
 fn measured_get(arenas: &FrameArenas, handle: FrameHandle<u64>) -> Option<&u64> {
     arenas.get(handle)
+}
+
+#[inline(never)]
+fn measured_pushes_u32(arena: &FrameArena) -> *const u32 {
+    let mut vec = arena.vec();
+    for number in 0..1000_u32 {
+        vec.push(number);
+    }
+    vec.as_ptr()
+}
+
+#[inline(never)]
+fn measured_append<T: Copy>(vec: &mut FrameVec<'_, T>, source: &[T]) {
+    vec.extend_from_slice(source);
+}
+
+#[inline(never)]
+fn measured_append_std<T: Copy>(vec: &mut Vec<T>, source: &[T]) {
+    vec.extend_from_slice(source);
+}
+
+#[inline(never)]
+fn measured_extend(vec: &mut FrameVec<'_, u64>, source: &[u64]) {
+    vec.extend(source);
+}
+
+#[inline(never)]
+fn measured_extend_std(vec: &mut Vec<u64>, source: &[u64]) {
+    vec.extend(source);
+}
+
+#[inline(never)]
+fn measured_collect(arena: &FrameArena, count: u64) -> &mut [u64] {
+    arena.alloc_slice_fill_iter((0..count).map(|number| number * 3))
+}
+
+#[inline(never)]
+fn measured_collect_std(count: u64) -> Vec<u64> {
+    (0..count).map(|number| number * 3).collect()
 }

@@ -1,4 +1,5 @@
-//! `&FrameArena` as the allocator of vectors, boxes and maps.
+//! Blocks that grow, shrink and are freed in place where they are the newest; `&FrameArena` as the
+//! allocator of maps.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 use std::alloc::Layout;
@@ -7,50 +8,50 @@ use std::ptr::{self, NonNull};
 use allocator_api2::alloc::{AllocError, Allocator};
 
 use super::FrameArena;
-use super::slices::array_layout;
-use crate::containers::FrameVec;
 use crate::error::ArenaError;
 
-/// Grows, shrinks and frees in place where the block is the newest of its chunk.
+/// For containers that take an allocator, like those of hashbrown. `FrameVec`, `FrameBox` and
+/// `FrameString` do not go through it: it has no room for the reason of a refusal, and containers
+/// of other crates abort the process where it refuses.
 ///
-/// Any other block stays where it is until the frame is recycled, so give a vector that grows
-/// beside others its capacity beforehand.
+/// Grows, shrinks and frees in place where the block is the newest of its chunk. Any other block
+/// stays where it is until the frame is recycled.
 // SAFETY:
 // - a block stays valid while the arena is borrowed: moving on to another chunk keeps the old
 //   ones, and recycling takes `&mut FrameArena`;
+// - the cursor steps back only over the newest block, when its owner frees or shrinks it: never
+//   below a block that is live, leaked or shared;
+// - `allocate` may unwind (the global allocator may be anybody's); it has changed nothing then;
 // - copies of the reference are the same arena.
 unsafe impl Allocator for &FrameArena {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        let memory = match self.take(layout.size(), layout.align()) {
-            Some(memory) => memory,
-            None => self.allocate_elsewhere(layout)?,
-        };
+        let memory = self.try_alloc_layout(layout).map_err(|_| AllocError)?;
         Ok(NonNull::slice_from_raw_parts(memory, layout.size()))
     }
 
     #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        if let Some(block) = self.cursor.newest(block, layout.size()) {
-            // The period's end will not see how much there was.
-            self.peaks.note(self.used_now());
-            self.cursor.resize(block, layout.size(), 0);
-        }
+        // SAFETY: the caller gives up the block, which has this layout.
+        unsafe { self.free_block(block, layout.size()) };
     }
 
-    #[inline(always)]
+    #[inline]
     unsafe fn grow(
         &self,
         block: NonNull<u8>,
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        if new.align() > old.align() {
+        let grown = if new.align() > old.align() {
             // SAFETY: the caller owns `block`, and `new` is not smaller than `old`.
-            return unsafe { self.move_block(block, old.size(), new) };
-        }
-        // SAFETY: as above, and `block` is aligned for `old`, so for `new`.
-        unsafe { self.grow_block(block, old.size(), new) }
+            unsafe { self.try_move_block(block, old.size(), new) }
+        } else {
+            // SAFETY: as above, and `block` is aligned for `old`, so for `new`.
+            unsafe { self.try_grow_block(block, old.size(), new) }
+        };
+        let memory = grown.map_err(|_| AllocError)?;
+        Ok(NonNull::slice_from_raw_parts(memory, new.size()))
     }
 
     #[inline]
@@ -60,76 +61,71 @@ unsafe impl Allocator for &FrameArena {
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        if !is_aligned(block, new.align()) {
+        let memory = if is_aligned(block, new.align()) {
             // SAFETY: the caller owns `block`, and `new` is not larger than `old`.
-            return unsafe { self.move_block(block, new.size(), new) };
-        }
-        if let Some(newest) = self.cursor.newest(block, old.size()) {
-            self.peaks.note(self.used_now());
-            self.cursor.resize(newest, old.size(), new.size());
-            return Ok(NonNull::slice_from_raw_parts(newest, new.size()));
-        }
-        Ok(NonNull::slice_from_raw_parts(block, new.size()))
+            unsafe { self.shrink_block(block, old.size(), new.size()) };
+            block
+        } else {
+            // SAFETY: as above.
+            let moved = unsafe { self.try_move_block(block, new.size(), new) };
+            moved.map_err(|_| AllocError)?
+        };
+        Ok(NonNull::slice_from_raw_parts(memory, new.size()))
     }
 }
 
 impl FrameArena {
-    /// Grows a block in place, or moves it.
-    ///
-    /// It stays out of line so that a loop of pushes keeps its vector in registers.
+    /// Grows a block in place, or moves it. An error changes nothing.
     ///
     /// # Safety
-    /// `block` has `old_bytes`, is aligned for `new` and not larger.
-    #[cold]
-    #[inline(never)]
-    unsafe fn grow_block(
+    /// - the caller owns `block`, which has `old_bytes` and is aligned for `new`;
+    /// - `new` is not smaller.
+    pub(crate) unsafe fn try_grow_block(
         &self,
         block: NonNull<u8>,
         old_bytes: usize,
         new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
+    ) -> Result<NonNull<u8>, ArenaError> {
         // A block of no bytes may happen to lie at the cursor; it grows there like any other.
         if let Some(newest) = self.cursor.newest(block, old_bytes)
             && self.cursor.has_room(newest, new.size())
         {
             self.cursor.resize(newest, old_bytes, new.size());
-            return Ok(NonNull::slice_from_raw_parts(newest, new.size()));
+            return Ok(newest);
         }
         // SAFETY: the caller owns `block`, and `new` is not smaller.
-        unsafe { self.move_block(block, old_bytes, new) }
+        unsafe { self.try_move_block(block, old_bytes, new) }
     }
 
-    /// The slow path of `allocate`, with an error that fits into a register.
-    #[cold]
-    #[inline(never)]
-    fn allocate_elsewhere(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        self.take_slow(layout).map_err(|error| {
-            let _ = error;
-            AllocError
-        })
-    }
-
-    /// Makes room in a vector of this arena: some to spare, or what is needed if that is too much.
-    pub(crate) fn try_reserve<T>(
+    /// Gives back the end of a block, if it is the newest, and returns whether it is.
+    ///
+    /// # Safety
+    /// The caller owns `block`, which has `old_bytes`; if this returns `true`, it has `new_bytes`,
+    /// which are not more.
+    #[inline]
+    pub(crate) unsafe fn shrink_block(
         &self,
-        vec: &mut FrameVec<'_, T>,
-        additional: usize,
-    ) -> Result<(), ArenaError> {
-        if vec.try_reserve(additional).is_ok() {
-            return Ok(());
-        }
-        self.try_reserve_exact(vec, additional)
+        block: NonNull<u8>,
+        old_bytes: usize,
+        new_bytes: usize,
+    ) -> bool {
+        let Some(newest) = self.cursor.newest(block, old_bytes) else {
+            return false;
+        };
+        // The period's end will not see how much there was.
+        self.peaks.note(self.used_now());
+        self.cursor.resize(newest, old_bytes, new_bytes);
+        true
     }
 
-    /// Makes room in a vector of this arena, and no more than is needed.
-    pub(crate) fn try_reserve_exact<T>(
-        &self,
-        vec: &mut FrameVec<'_, T>,
-        additional: usize,
-    ) -> Result<(), ArenaError> {
-        let requested = array_layout::<T>(vec.len().saturating_add(additional))?.size();
-        vec.try_reserve_exact(additional)
-            .map_err(|_| ArenaError::AllocationFailed { requested })
+    /// Gives back a block, if it is the newest. Any other one stays until the recycle.
+    ///
+    /// # Safety
+    /// The caller owns `block`, which has `bytes`, and does not use it again.
+    #[inline]
+    pub(crate) unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller gives up the whole block.
+        unsafe { self.shrink_block(block, bytes, 0) };
     }
 
     /// Copies the first `bytes` of `block` to a new place.
@@ -137,17 +133,17 @@ impl FrameArena {
     /// # Safety
     /// `block` has `bytes` readable bytes, and `new` is at least as large.
     #[cold]
-    unsafe fn move_block(
+    unsafe fn try_move_block(
         &self,
         block: NonNull<u8>,
         bytes: usize,
         new: Layout,
-    ) -> Result<NonNull<[u8]>, AllocError> {
-        let moved = self.allocate(new)?;
+    ) -> Result<NonNull<u8>, ArenaError> {
+        let moved = self.try_alloc_layout(new)?;
         // SAFETY:
         // - the caller promises `bytes` readable bytes;
         // - the new block is at least as large and was just allocated, so they do not overlap.
-        unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.cast().as_ptr(), bytes) };
+        unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.as_ptr(), bytes) };
         Ok(moved)
     }
 }

@@ -5,13 +5,11 @@ pub(super) mod aligned;
 mod text;
 
 use std::alloc::Layout;
-use std::fmt;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::values::refuse_destructors;
 use super::{FrameArena, bump::beyond_cursor};
-use crate::containers::{FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
 
 #[expect(
@@ -179,57 +177,6 @@ impl FrameArena {
         self.try_make_slice(len, make)
     }
 
-    /// Allocates a slice with everything that an iterator yields.
-    ///
-    /// The iterator may use the arena. It is asked how much it will yield at least: a lower bound
-    /// for which there is no memory is an error, even if it is wrong.
-    ///
-    /// # Panics
-    /// If the memory can't be provided.
-    #[inline]
-    pub fn alloc_slice_fill_iter<T>(&self, iter: impl IntoIterator<Item = T>) -> &mut [T] {
-        self.try_alloc_slice_fill_iter(iter)
-            .unwrap_or_else(|error| fail(error))
-    }
-
-    /// Allocates a slice with everything that an iterator yields.
-    ///
-    /// The iterator may use the arena. It is asked how much it will yield at least: a lower bound
-    /// for which there is no memory is an error, even if it is wrong.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; what was yielded so far is lost, and its space may be used
-    /// up until the next reset.
-    #[inline]
-    pub fn try_alloc_slice_fill_iter<T>(
-        &self,
-        iter: impl IntoIterator<Item = T>,
-    ) -> Result<&mut [T], ArenaError> {
-        const { refuse_destructors::<T>() };
-        Ok(FrameVec::leak(self.try_collect(iter)?))
-    }
-
-    /// Allocates a formatted string: `arena.alloc_fmt(format_args!("{hp} HP"))`.
-    ///
-    /// # Panics
-    /// If the memory can't be provided, or a `Display` implementation returns an error.
-    pub fn alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> &mut str {
-        self.try_alloc_fmt(arguments)
-            .unwrap_or_else(|error| fail(error))
-    }
-
-    /// Allocates a formatted string.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; the space of what was written so far may be used up until
-    /// the next reset.
-    ///
-    /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
-    pub fn try_alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> Result<&mut str, ArenaError> {
-        Ok(FrameString::try_format(self, arguments)?.leak())
-    }
-
     /// Fills a slice. If `make` panics, what it made so far is forgotten: callers refuse types
     /// with a destructor, each by itself, so that the compiler names the user's line.
     #[inline(always)]
@@ -316,7 +263,7 @@ unsafe fn fill<'a, T>(
 }
 
 #[inline(always)]
-pub(super) fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
+fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
     Layout::array::<T>(len).map_err(|_| too_long::<T>(len))
 }
 

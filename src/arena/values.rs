@@ -9,7 +9,6 @@ use std::ptr::NonNull;
 
 pub use self::try_with::AllocOrInitError;
 use super::{FrameArena, bump::beyond_cursor, dangling};
-use crate::containers::FrameBox;
 use crate::error::{ArenaError, fail};
 
 #[expect(
@@ -122,19 +121,6 @@ impl FrameArena {
         Ok(unsafe { put(memory, make()) })
     }
 
-    /// Moves a value into a box. Unlike [`alloc`](Self::alloc), this takes types with a destructor.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; the value is dropped then.
-    #[inline]
-    pub fn try_boxed<T>(&self, value: T) -> Result<FrameBox<'_, T>, ArenaError> {
-        let memory = self.try_take_for::<T>()?;
-        // SAFETY: `try_take_for` gives memory for a `T`.
-        let value = unsafe { put(memory, value) };
-        // SAFETY: the value lies in memory of this arena that was taken with its layout.
-        Ok(unsafe { FrameBox::from_raw_in(value, self) })
-    }
-
     /// Allocates a value that nothing drops.
     #[inline(always)]
     #[track_caller]
@@ -235,7 +221,7 @@ const fn fits_register<T>() -> bool {
 }
 
 /// Refuses types whose destructor would be forgotten, when the caller is compiled.
-pub(super) const fn refuse_destructors<T>() {
+pub(crate) const fn refuse_destructors<T>() {
     assert!(
         !needs_drop::<T>(),
         "this type has a destructor, which `alloc` would never run: use a `FrameBox` or `FrameVec` \

@@ -4,73 +4,170 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
+mod traits;
+
 use std::fmt::{self, Write};
 use std::ops::{Deref, DerefMut};
 
-use super::FrameVec;
+use super::{FrameVec, or_fail};
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
 /// A string in an arena, for `write!` and for building by pieces.
 ///
+/// `write!` works without an import, and panics with the text of the [`ArenaError`] at its own
+/// line if the arena refuses; [`try_write_fmt`](Self::try_write_fmt) returns it.
+///
 /// ```
-/// use std::fmt::Write;
 /// use bevy_frame_arena::FrameArena;
 ///
 /// let arena = FrameArena::new(4096);
 /// let mut label = arena.string();
 /// label.push_str("wave ");
 /// write!(label, "{}", 3).unwrap();
-/// assert_eq!(&*label, "wave 3");
+/// assert_eq!(label, "wave 3");
 /// ```
-#[derive(Clone)]
 pub struct FrameString<'a> {
     /// Always UTF-8.
     bytes: FrameVec<'a, u8>,
 }
 
+/// What a string takes at first, if it is there: enough for most labels, which saves the growth in
+/// small steps. [`FrameString::leak`] and [`FrameString::share`] give back what is left over.
+const FIRST_BYTES: usize = 64;
+
 impl<'a> FrameString<'a> {
     /// Creates an empty string. It allocates with its first character.
-    pub fn new_in(arena: &'a FrameArena) -> Self {
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameString};
+    /// let arena = FrameArena::new(4096);
+    /// assert_eq!(FrameString::new_in(&arena), "");
+    /// ```
+    #[inline]
+    pub const fn new_in(arena: &'a FrameArena) -> Self {
         Self {
             bytes: FrameVec::new_in(arena),
         }
     }
 
+    /// Creates a string with room for `capacity` bytes.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameString};
+    /// let arena = FrameArena::new(4096);
+    /// assert!(FrameString::with_capacity_in(100, &arena).capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, arena: &'a FrameArena) -> Self {
+        or_fail(Self::try_with_capacity_in(capacity, arena))
+    }
+
+    /// Creates a string with room for `capacity` bytes.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit.
+    pub fn try_with_capacity_in(
+        capacity: usize,
+        arena: &'a FrameArena,
+    ) -> Result<Self, ArenaError> {
+        let bytes = FrameVec::try_with_capacity_in(capacity, arena)?;
+        Ok(Self { bytes })
+    }
+
+    /// Returns the arena.
+    #[inline]
+    pub const fn arena(&self) -> &'a FrameArena {
+        self.bytes.arena()
+    }
+
+    /// Returns how many bytes there is room for before the string grows.
+    #[inline]
+    pub const fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Makes room for at least `additional` more bytes.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        self.bytes.reserve(additional);
+    }
+
+    /// Makes room for at least `additional` more bytes.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing changes then.
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
+        self.bytes.try_reserve(additional)
+    }
+
     /// Appends a string.
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
     pub fn push_str(&mut self, text: &str) {
-        self.try_push_str(text).unwrap_or_else(|error| fail(error));
+        or_fail(self.try_push_str(text));
     }
 
     /// Appends a string.
     ///
     /// # Errors
-    /// If the memory can't be provided; nothing is appended then.
+    /// If the arena is out of memory or over a limit; nothing is appended then.
+    #[inline]
     pub fn try_push_str(&mut self, text: &str) -> Result<(), ArenaError> {
-        if self.bytes.capacity() - self.bytes.len() < text.len() {
-            let arena: &FrameArena = self.bytes.allocator();
-            let room = match self.bytes.capacity() {
-                0 => first_room(arena),
-                _ => 0,
-            };
-            arena.try_reserve(&mut self.bytes, room.max(text.len()))?;
+        if text.len() > self.bytes.capacity() - self.bytes.len() {
+            self.grow(text.len())?;
         }
-        // `extend_from_slice` would copy byte by byte.
-        self.bytes.spare_capacity_mut()[..text.len()].write_copy_of_slice(text.as_bytes());
-        // SAFETY: as many bytes behind the old length were just written.
-        unsafe { self.bytes.set_len(self.bytes.len() + text.len()) };
-        Ok(())
+        self.bytes.try_extend_from_slice(text.as_bytes())
     }
 
     /// Appends a character.
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
     pub fn push(&mut self, character: char) {
-        self.push_str(character.encode_utf8(&mut [0; 4]));
+        or_fail(self.try_push(character));
+    }
+
+    /// Appends a character.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing is appended then.
+    #[inline]
+    pub fn try_push(&mut self, character: char) -> Result<(), ArenaError> {
+        self.try_push_str(character.encode_utf8(&mut [0; 4]))
+    }
+
+    /// Removes the last character and returns it.
+    pub fn pop(&mut self) -> Option<char> {
+        let last = self.chars().next_back()?;
+        self.bytes.truncate(self.len() - last.len_utf8());
+        Some(last)
+    }
+
+    /// Removes all text beyond the first `len` bytes.
+    ///
+    /// # Panics
+    /// If that is in the middle of a character.
+    #[track_caller]
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            assert!(
+                self.is_char_boundary(len),
+                "byte {len} is within a character"
+            );
+            self.bytes.truncate(len);
+        }
     }
 
     /// Removes the text and keeps the memory.
@@ -83,69 +180,121 @@ impl<'a> FrameString<'a> {
         self
     }
 
+    /// Returns the bytes of the text, as a list.
+    pub fn into_bytes(self) -> FrameVec<'a, u8> {
+        self.bytes
+    }
+
     /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
+    #[inline]
     pub fn leak(mut self) -> &'a mut str {
         self.bytes.shrink_to_fit();
-        let bytes = FrameVec::leak(self.bytes);
         // SAFETY: `bytes` is always UTF-8.
-        unsafe { std::str::from_utf8_unchecked_mut(bytes) }
+        unsafe { std::str::from_utf8_unchecked_mut(self.bytes.leak()) }
     }
 
-    pub(crate) fn arena(&self) -> &'a FrameArena {
-        self.bytes.allocator()
+    /// Appends formatted text: this is what `write!(string, "…")` calls.
+    ///
+    /// # Errors
+    /// If a `Display` implementation returns an error; what was written before that stays.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[track_caller]
+    pub fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> fmt::Result {
+        match self.write(arguments) {
+            Ok(()) => Ok(()),
+            Err(Some(error)) => fail(error),
+            Err(None) => Err(fmt::Error),
+        }
     }
 
+    /// Appends formatted text: `string.try_write_fmt(format_args!("{hp} HP"))`.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; what was written before that stays.
+    ///
+    /// # Panics
+    /// If a `Display` implementation returns an error, like `format!`.
+    #[track_caller]
+    pub fn try_write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), ArenaError> {
+        match self.write(arguments) {
+            Ok(()) => Ok(()),
+            Err(Some(error)) => Err(error),
+            Err(None) => panic!("a formatting trait implementation returned an error"),
+        }
+    }
+
+    /// Returns why the arena refused, or nothing if it was not the arena.
+    fn write(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), Option<ArenaError>> {
+        let mut writer = Fallible {
+            text: self,
+            error: None,
+        };
+        match fmt::write(&mut writer, arguments) {
+            Ok(()) => Ok(()),
+            Err(fmt::Error) => Err(writer.error),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
     pub(crate) fn try_format(
         arena: &'a FrameArena,
         arguments: fmt::Arguments<'_>,
     ) -> Result<Self, ArenaError> {
-        let mut writer = Fallible {
-            text: Self {
-                bytes: FrameVec::with_capacity_in(first_room(arena), arena),
-            },
-            error: None,
-        };
-        let formatted = writer.write_fmt(arguments);
-        match (formatted, writer.error) {
-            (_, Some(error)) => Err(error),
-            (Err(_), None) => panic!("a formatting trait implementation returned an error"),
-            (Ok(()), None) => Ok(writer.text),
+        let mut text = Self::new_in(arena);
+        text.try_write_fmt(arguments)?;
+        Ok(text)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, additional: usize) -> Result<(), ArenaError> {
+        if self.capacity() == 0 && additional < FIRST_BYTES {
+            let first = self.arena().chunk_remaining_bytes().min(FIRST_BYTES);
+            if self.bytes.try_reserve_exact(first.max(additional)).is_ok() {
+                return Ok(());
+            }
+        }
+        self.bytes.try_reserve(additional)
+    }
+}
+
+/// A writer that remembers why it failed: `fmt::Error` has no room for the reason.
+struct Fallible<'s, 'a> {
+    text: &'s mut FrameString<'a>,
+    error: Option<ArenaError>,
+}
+
+impl Write for Fallible<'_, '_> {
+    #[inline]
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        match self.text.try_push_str(text) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.error = Some(error);
+                Err(fmt::Error)
+            }
         }
     }
 }
 
-/// What a string takes at first, if it is there: enough for most labels, which saves the growth in
-/// small steps. [`FrameString::leak`] and [`Share`](crate::Share) give back what is left over.
-const FIRST_BYTES: usize = 64;
-
-fn first_room(arena: &FrameArena) -> usize {
-    arena.chunk_remaining_bytes().min(FIRST_BYTES)
-}
-
-/// A writer that remembers why it failed: `fmt::Error` has no room for the reason.
-struct Fallible<'a> {
-    text: FrameString<'a>,
-    error: Option<ArenaError>,
-}
-
-impl Write for Fallible<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.text.try_push_str(text).map_err(|error| {
-            self.error = Some(error);
-            fmt::Error
-        })
-    }
-}
-
+/// For code that writes to any [`Write`]. Like `write!`, it panics with the reason if the arena
+/// refuses.
 impl Write for FrameString<'_> {
+    #[inline]
+    #[track_caller]
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.try_push_str(text).map_err(|_| fmt::Error)
+        self.push_str(text);
+        Ok(())
     }
 }
 
 impl Deref for FrameString<'_> {
     type Target = str;
 
+    #[inline]
     fn deref(&self) -> &str {
         // SAFETY: `bytes` is always UTF-8.
         unsafe { std::str::from_utf8_unchecked(&self.bytes) }
@@ -153,27 +302,9 @@ impl Deref for FrameString<'_> {
 }
 
 impl DerefMut for FrameString<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut str {
         // SAFETY: `bytes` is always UTF-8, and `str` keeps it so.
         unsafe { std::str::from_utf8_unchecked_mut(&mut self.bytes) }
-    }
-}
-
-impl fmt::Display for FrameString<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&**self, f)
-    }
-}
-
-impl fmt::Debug for FrameString<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl FrameArena {
-    /// Creates an empty string. It allocates with its first character.
-    pub fn string(&self) -> FrameString<'_> {
-        FrameString::new_in(self)
     }
 }

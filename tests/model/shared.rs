@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenas, FrameHandle, FrameLease, Share};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenas, FrameHandle, FrameLease};
 
 use super::program::SharedKind;
 use super::tracked::{Log, Tracked};

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
-use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle, FrameVec, Share};
+use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle, FrameVec};
 
 use crate::scene::{
     AGENTS, Checksum, Frame, Id, LABELS, Position, instance, is_visible, neighbours, sort_key,
@@ -24,7 +24,7 @@ struct Batch<'arena, 'all> {
 
 impl Drop for Batch<'_, '_> {
     fn drop(&mut self) {
-        let arena = *self.keys.allocator();
+        let arena = self.keys.arena();
         let keys = std::mem::replace(&mut self.keys, arena.vec());
         let mut all = self.all.lock().expect("no system panics");
         all.push(keys.share());

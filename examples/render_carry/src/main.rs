@@ -18,7 +18,7 @@ use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk};
 use bevy::tasks::{ComputeTaskPool, ParallelSliceMut};
 use bevy::window::WindowResolution;
-use bevy_frame_arena::{FrameArenaPlugin, FrameArenaSubAppPlugin, FrameArenas, Share};
+use bevy_frame_arena::{FrameArenaPlugin, FrameArenaSubAppPlugin, FrameArenas};
 
 use crate::render::{DrawInstancesPlugin, Instances};
 

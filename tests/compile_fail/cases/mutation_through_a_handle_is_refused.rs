@@ -1,4 +1,4 @@
-use bevy_frame_arena::{FrameArenas, Share};
+use bevy_frame_arena::{FrameArenas};
 
 fn main() {
     let arenas = FrameArenas::default();

@@ -1,0 +1,392 @@
+//! A growing list in an arena.
+#![expect(unsafe_code, reason = "owns elements in raw memory")]
+
+mod compare;
+mod drain;
+mod edit;
+mod extend;
+mod into_iter;
+mod splice;
+
+use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+pub use self::drain::FrameDrain;
+pub use self::into_iter::FrameIntoIter;
+use super::boxed::FrameBox;
+use super::or_fail;
+use super::raw::RawBuffer;
+use crate::arena::FrameArena;
+use crate::error::ArenaError;
+
+/// A list in an arena, with the interface of [`Vec`]: for everything that a system collects.
+///
+/// It stays in the system that made it, and drops its elements at the end of its scope. To keep
+/// them in a component, resource or message, [`share`](Self::share) it and store the handle; the
+/// compiler refuses the list itself there, because it borrows the arena and belongs to one thread.
+///
+/// While it is the newest thing in its arena it grows, shrinks and is freed in place. Otherwise
+/// growing moves it and leaves its old memory unused until the frame is recycled, so give lists
+/// that grow side by side their capacity beforehand.
+///
+/// Where the arena has a limit and it is reached, methods panic with the text of the
+/// [`ArenaError`]; each of them that may grow has a `try_` twin that returns it instead. The
+/// process is never aborted.
+///
+/// ```
+/// use bevy_frame_arena::FrameArena;
+///
+/// let arena = FrameArena::new(4096);
+/// let mut names = arena.vec();
+/// names.push(String::from("Ferris"));
+/// names.extend(["Corro", "Gopher"].map(String::from));
+/// names.retain(|name| name.len() > 5);
+/// assert_eq!(names, ["Ferris", "Gopher"]);
+/// ```
+pub struct FrameVec<'a, T> {
+    buffer: RawBuffer<'a, T>,
+    /// The first `len` elements of the buffer are there.
+    len: usize,
+}
+
+impl<'a, T> FrameVec<'a, T> {
+    /// Creates an empty list. It allocates with its first element.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameVec};
+    /// let arena = FrameArena::new(4096);
+    /// let list: FrameVec<u32> = FrameVec::new_in(&arena);
+    /// assert!(list.is_empty());
+    /// ```
+    #[inline]
+    pub const fn new_in(arena: &'a FrameArena) -> Self {
+        Self {
+            buffer: RawBuffer::new_in(arena),
+            len: 0,
+        }
+    }
+
+    /// Creates a list with room for `capacity` elements.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameVec};
+    /// let arena = FrameArena::new(4096);
+    /// let list: FrameVec<u32> = FrameVec::with_capacity_in(10, &arena);
+    /// assert!(list.capacity() >= 10);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn with_capacity_in(capacity: usize, arena: &'a FrameArena) -> Self {
+        or_fail(Self::try_with_capacity_in(capacity, arena))
+    }
+
+    /// Creates a list with room for `capacity` elements.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit.
+    #[inline]
+    pub fn try_with_capacity_in(
+        capacity: usize,
+        arena: &'a FrameArena,
+    ) -> Result<Self, ArenaError> {
+        let mut vec = Self::new_in(arena);
+        vec.try_reserve_exact(capacity)?;
+        Ok(vec)
+    }
+
+    /// Returns the arena.
+    #[inline]
+    pub const fn arena(&self) -> &'a FrameArena {
+        self.buffer.arena()
+    }
+
+    /// Returns how many elements there is room for before the list grows.
+    #[inline]
+    pub const fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Returns how many elements there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns whether there are no elements.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the elements.
+    #[inline]
+    pub fn as_slice(&self) -> &[T] {
+        self
+    }
+
+    /// Returns the elements.
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+
+    /// Returns where the elements lie. Valid until the list grows or ends.
+    #[inline]
+    pub const fn as_ptr(&self) -> *const T {
+        self.buffer.start().as_ptr()
+    }
+
+    /// Returns where the elements lie. Valid until the list grows or ends.
+    #[inline]
+    pub const fn as_mut_ptr(&mut self) -> *mut T {
+        self.buffer.start().as_ptr()
+    }
+
+    /// Makes room for at least `additional` more elements.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        if additional > self.capacity() - self.len {
+            self.buffer.grow(self.len, additional);
+        }
+    }
+
+    /// Makes room for at least `additional` more elements.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing changes then.
+    #[inline]
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
+        if additional > self.capacity() - self.len {
+            self.buffer.try_grow(self.len, additional)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for `additional` more elements, and no more than that.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn reserve_exact(&mut self, additional: usize) {
+        or_fail(self.try_reserve_exact(additional));
+    }
+
+    /// Makes room for `additional` more elements, and no more than that.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing changes then.
+    #[inline]
+    pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), ArenaError> {
+        if additional > self.capacity() - self.len {
+            self.buffer.try_grow_exact(self.len, additional)?;
+        }
+        Ok(())
+    }
+
+    /// Gives unused capacity back, if this is the newest thing in the arena. Else nothing would be
+    /// gained, and the capacity stays.
+    #[inline]
+    pub fn shrink_to_fit(&mut self) {
+        self.buffer.shrink_to(self.len);
+    }
+
+    /// Gives capacity beyond `min_capacity` back, as [`shrink_to_fit`](Self::shrink_to_fit) does.
+    #[inline]
+    pub fn shrink_to(&mut self, min_capacity: usize) {
+        self.buffer.shrink_to(self.len.max(min_capacity));
+    }
+
+    /// Appends an element.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn push(&mut self, value: T) {
+        if self.len == self.capacity() {
+            self.buffer.grow(self.len, 1);
+        }
+        // SAFETY: there is room for one.
+        unsafe { self.push_within_capacity(value) };
+    }
+
+    /// Appends an element.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; the element is dropped then.
+    #[inline]
+    pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
+        if self.len == self.capacity() {
+            self.buffer.try_grow(self.len, 1)?;
+        }
+        // SAFETY: there is room for one.
+        unsafe { self.push_within_capacity(value) };
+        Ok(())
+    }
+
+    /// Removes the last element and returns it.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: the element behind the new length is there, and given up with the old length.
+        Some(unsafe { self.place(self.len).read() })
+    }
+
+    /// Removes the last element if `take` says so, and returns it.
+    pub fn pop_if(&mut self, take: impl FnOnce(&mut T) -> bool) -> Option<T> {
+        let last = self.last_mut()?;
+        if take(last) { self.pop() } else { None }
+    }
+
+    /// Drops all elements beyond the first `len`, and keeps the memory.
+    pub fn truncate(&mut self, len: usize) {
+        let Some(surplus) = self.len.checked_sub(len) else {
+            return;
+        };
+        // Before anything is dropped: a destructor may panic, and must not run twice.
+        self.len = len;
+        // SAFETY: `len` was in bounds, and as many elements are behind it.
+        let surplus = unsafe { self.elements(len, surplus) };
+        // SAFETY: these elements were given up with the old length.
+        unsafe { surplus.drop_in_place() };
+    }
+
+    /// Drops all elements, and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Returns the room behind the elements, not initialised.
+    #[inline]
+    pub fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
+        self.split_at_spare().1
+    }
+
+    /// Says that the first `len` elements are there.
+    ///
+    /// # Safety
+    /// They are, and `len` is not more than the capacity.
+    #[inline]
+    pub unsafe fn set_len(&mut self, len: usize) {
+        debug_assert!(len <= self.capacity(), "the length exceeds the capacity");
+        self.len = len;
+    }
+
+    /// Gives up the list and returns its elements, which live as long as the arena is borrowed and
+    /// are never dropped.
+    #[inline]
+    pub fn leak(self) -> &'a mut [T] {
+        let (start, len) = (self.buffer.start(), self.len);
+        let _not_dropped = ManuallyDrop::new(self);
+        // SAFETY:
+        // - the first `len` elements are there, in memory that is not given back;
+        // - the list that owned them is gone, so no other reference reaches them.
+        unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
+    }
+
+    /// Turns the list into a box of its elements.
+    pub fn into_boxed_slice(mut self) -> FrameBox<'a, [T]> {
+        self.shrink_to_fit();
+        let (arena, start, len) = (self.arena(), self.buffer.start(), self.len);
+        let _not_dropped = ManuallyDrop::new(self);
+        let elements = NonNull::slice_from_raw_parts(start, len);
+        // SAFETY: the list gave up its elements, which lie at the start of a block of its arena.
+        unsafe { FrameBox::from_raw(elements, arena) }
+    }
+
+    /// Makes a list of elements that fill a block.
+    ///
+    /// # Safety
+    /// `elements` are there, and owned by nobody else; they start a block of `arena`.
+    #[inline]
+    pub(super) unsafe fn from_raw(elements: NonNull<[T]>, arena: &'a FrameArena) -> Self {
+        let len = elements.len();
+        Self {
+            // SAFETY: the caller's promise.
+            buffer: unsafe { RawBuffer::from_raw(elements, arena) },
+            len,
+        }
+    }
+
+    /// Returns the place of an element, which may not be there.
+    ///
+    /// # Safety
+    /// `index` is not more than the capacity.
+    #[inline(always)]
+    unsafe fn place(&self, index: usize) -> NonNull<T> {
+        // SAFETY: in bounds of the block, or one behind it.
+        unsafe { self.buffer.start().add(index) }
+    }
+
+    /// Returns a range of elements, which may not be there.
+    ///
+    /// # Safety
+    /// `start + len` is not more than the capacity.
+    #[inline(always)]
+    unsafe fn elements(&self, start: usize, len: usize) -> NonNull<[T]> {
+        // SAFETY: the caller's promise.
+        NonNull::slice_from_raw_parts(unsafe { self.place(start) }, len)
+    }
+
+    /// # Safety
+    /// The capacity is larger than the length.
+    #[inline(always)]
+    unsafe fn push_within_capacity(&mut self, value: T) {
+        // SAFETY: the length is below the capacity.
+        let place = unsafe { self.place(self.len) };
+        // SAFETY: it is a place in the block, behind the elements that are there.
+        unsafe { place.write(value) };
+        self.len += 1;
+    }
+
+    /// Returns the elements and the room behind them.
+    #[inline]
+    fn split_at_spare(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
+        let room = self.capacity() - self.len;
+        // SAFETY: the length is not more than the capacity.
+        let spare = unsafe { self.elements(self.len, room) };
+        // SAFETY: the memory behind the elements is the list's own, and need not be initialised.
+        let spare = unsafe { &mut *(spare.as_ptr() as *mut [MaybeUninit<T>]) };
+        (self, spare)
+    }
+}
+
+impl<T> Drop for FrameVec<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if needs_drop::<T>() {
+            // SAFETY: the elements are there, and nobody uses them again.
+            unsafe { ptr::drop_in_place(&raw mut **self) };
+        }
+        // The buffer gives its memory back after this, also when a destructor panics.
+    }
+}
+
+impl<T> Deref for FrameVec<'_, T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the first `len` elements are there, and borrowed with the list.
+        unsafe { slice::from_raw_parts(self.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for FrameVec<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: the first `len` elements are there, and borrowed with the list.
+        unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+    }
+}

@@ -1,0 +1,203 @@
+//! What the containers are for.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use bevy_frame_arena::{CollectIn, FrameArena, FrameArenas, FrameBox, FrameString, FrameVec};
+
+use crate::elements::{Element, Tracked};
+
+fn hash_of(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[test]
+fn lists_are_compared_hashed_and_shown_like_slices() {
+    let arena = FrameArena::new(4096);
+    let list = arena.collect([1, 2, 3]);
+    assert_eq!(list, [1, 2, 3]);
+    assert_eq!(list, &[1, 2, 3]);
+    assert_eq!(list, [1, 2, 3][..]);
+    assert_eq!(list, &[1, 2, 3][..]);
+    assert_eq!(list, &mut [1, 2, 3][..]);
+    assert_eq!(list, vec![1, 2, 3]);
+    assert_eq!([1, 2, 3], list);
+    assert_eq!(*[1, 2, 3].as_slice(), list);
+    assert_eq!(&[1, 2, 3][..], list);
+    assert_eq!(&mut [1, 2, 3][..], list);
+    assert_eq!(vec![1, 2, 3], list);
+    assert_ne!(list, [1, 2]);
+    assert!(list < arena.collect([1, 3]));
+    assert!(list.cmp(&arena.collect([1])).is_gt());
+    assert_eq!(hash_of(&list), hash_of([1, 2, 3].as_slice()));
+    assert_eq!(format!("{list:?}"), "[1, 2, 3]");
+    let slice: &[i32] = list.as_ref();
+    assert_eq!(slice, list.as_slice());
+}
+
+#[test]
+fn lists_are_walked_like_slices() {
+    let arena = FrameArena::new(4096);
+    let mut list: FrameVec<i32> = arena.vec();
+    list.extend(&[3, 1, 2]);
+    for number in &mut list {
+        *number *= 10;
+    }
+    list.sort();
+    list.as_mut_slice()[0] += 1;
+    assert_eq!((&list).into_iter().sum::<i32>(), 61);
+    assert!(list.into_iter().eq([11, 20, 30]));
+}
+
+#[test]
+fn collecting_takes_no_more_than_it_needs() {
+    let arena = FrameArena::new(4096);
+    let exact = arena.collect(0..10_u64);
+    assert_eq!((exact.capacity(), arena.used_bytes()), (10, 80));
+    let filtered = (0..100_u64).filter(|n| n % 10 == 0).collect_in(&arena);
+    assert_eq!((filtered.capacity(), arena.used_bytes()), (10, 160));
+    let none: FrameVec<u64> = (0..100).filter(|_| false).collect_in(&arena);
+    assert_eq!((none.capacity(), arena.used_bytes()), (0, 160));
+    assert_eq!(arena.alloc_slice_fill_iter([1, 2]), [1, 2]);
+}
+
+#[test]
+fn a_list_that_is_not_the_newest_keeps_its_capacity() {
+    let arena = FrameArena::new(4096);
+    let mut list = arena.vec_with_capacity(10);
+    list.push(1_u64);
+    let newer = arena.boxed(2_u64);
+    list.shrink_to_fit();
+    assert_eq!(list.capacity(), 10);
+    drop(newer);
+    list.shrink_to(5);
+    assert_eq!((list.capacity(), arena.used_bytes()), (5, 40));
+    list.clear();
+    list.shrink_to_fit();
+    assert_eq!((list.capacity(), arena.used_bytes()), (0, 0));
+    list.push(7);
+    assert_eq!(list, [7]);
+}
+
+#[test]
+fn containers_are_shared_without_an_import_and_dropped_at_the_recycle() {
+    let dropped = Arc::new(());
+    let mut arenas = FrameArenas::default();
+    let arena = arenas.local();
+    let list = arena.collect((0..3).map(|n| n.to_string())).share();
+    let counted = arena
+        .collect([Arc::clone(&dropped), Arc::clone(&dropped)])
+        .share();
+    let boxed = arena.boxed(String::from("boxed")).share();
+    let slice = arena.collect([1, 2]).into_boxed_slice().share();
+    let mut text = arena.string();
+    text.push_str("text");
+    let text = text.share();
+    assert_eq!(arenas[list], ["0", "1", "2"]);
+    assert_eq!(&arenas[boxed], "boxed");
+    assert_eq!(arenas[slice], [1, 2]);
+    assert_eq!(&arenas[text], "text");
+    arenas.swap();
+    assert_eq!(
+        (arenas[list].len(), Arc::strong_count(&arenas[counted][0])),
+        (3, 3)
+    );
+    arenas.swap();
+    assert!(arenas.get(list).is_none());
+    assert_eq!(Arc::strong_count(&dropped), 1);
+}
+
+#[test]
+fn boxes_are_like_their_values() {
+    let arena = FrameArena::new(4096);
+    let mut one = arena.boxed(1);
+    *one += 1;
+    assert_eq!(
+        (format!("{one} {one:?}"), hash_of(&one)),
+        (String::from("2 2"), hash_of(2))
+    );
+    assert!(one < arena.boxed(3));
+    assert!(one.cmp(&arena.boxed(1)).is_gt());
+    assert_eq!(one.clone(), one);
+    assert_eq!(*one.as_ref(), 2);
+    assert_eq!(FrameBox::into_inner(one), 2);
+    assert_eq!(arena.used_bytes(), 0, "taken out, and given back");
+    let slice = arena.collect([1, 2, 3]).into_boxed_slice();
+    assert_eq!(slice.iter().sum::<i32>(), 6);
+    assert_eq!(
+        std::ptr::from_ref(FrameBox::arena(&slice)),
+        &raw const arena
+    );
+}
+
+#[test]
+fn strings_have_what_text_needs() {
+    let arena = FrameArena::new(4096);
+    let mut text = FrameString::with_capacity_in(4, &arena);
+    text.extend(["wave", " "]);
+    text.extend(['3', '…']);
+    assert_eq!(text, "wave 3…");
+    assert_eq!(text.pop(), Some('…'));
+    text.truncate(4);
+    text.truncate(9);
+    assert_eq!(text, String::from("wave"));
+    assert_eq!("wave", text);
+    assert!(text > text.clone().tap(|other| other.truncate(2)));
+    assert_eq!(hash_of(&text), hash_of("wave"));
+    text.reserve(100);
+    text.try_reserve(100).unwrap();
+    assert!(text.capacity() >= 104);
+    text.make_ascii_uppercase();
+    assert_eq!(text.into_bytes(), *b"WAVE");
+    let mut empty = arena.string();
+    assert_eq!(empty.pop(), None);
+}
+
+#[test]
+#[should_panic(expected = "byte 1 is within a character")]
+fn a_string_is_not_cut_within_a_character() {
+    let arena = FrameArena::new(4096);
+    let mut text = arena.string();
+    text.push('…');
+    text.truncate(1);
+}
+
+#[test]
+fn a_formatter_that_fails_is_not_taken_for_the_arena() {
+    struct Refuses;
+    impl std::fmt::Display for Refuses {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            Err(std::fmt::Error)
+        }
+    }
+    let arena = FrameArena::new(4096);
+    let mut text = arena.string();
+    write!(text, "so far{Refuses}").unwrap_err();
+    assert_eq!(text, "so far");
+    let call = std::panic::AssertUnwindSafe(|| text.try_write_fmt(format_args!("{Refuses}")));
+    std::panic::catch_unwind(call).unwrap_err();
+}
+
+/// Changes a value in an expression.
+trait Tap: Sized {
+    fn tap(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+impl<T> Tap for T {}
+
+#[test]
+fn a_list_may_outlive_what_its_elements_point_to_being_declared_first() {
+    let number = 7;
+    let arena = FrameArena::new(4096);
+    let mut list = arena.vec();
+    list.push(&number);
+    assert_eq!(*list[0], 7);
+    let shorter: FrameVec<'_, &i32> = list;
+    assert_eq!(Tracked::make(1).number() as usize, shorter.len());
+}

@@ -1,0 +1,133 @@
+//! Maps and sets in an arena.
+
+use std::collections::{HashMap, HashSet};
+
+use bevy_frame_arena::FrameArena;
+use bevy_platform::hash::FixedHasher;
+use proptest::prelude::*;
+
+use crate::elements::{Element, Tracked, live};
+
+#[test]
+fn maps_do_what_maps_do() {
+    let arena = FrameArena::new(1024);
+    let mut map = arena.map();
+    assert!(map.is_empty());
+    for n in 0..1000_u32 {
+        *map.entry(n % 100).or_insert(0) += n;
+    }
+    assert_eq!(
+        (map.len(), map[&7]),
+        (100, (0..10).map(|n| n * 100 + 7).sum())
+    );
+    map.retain(|key, _| key % 2 == 0);
+    assert_eq!(map.keys().len(), 50);
+    for value in map.values_mut() {
+        *value = 1;
+    }
+    for (_, value) in &mut map {
+        *value += 1;
+    }
+    map.iter_mut().for_each(|(_, value)| *value += 1);
+    assert_eq!(map.values().sum::<u32>(), 150);
+    assert_eq!((&map).into_iter().len(), map.iter().len());
+    *map.get_mut(&2).unwrap() = 9;
+    assert_eq!(
+        (map.insert(2, 3), map.remove(&2), map.get(&2)),
+        (Some(9), Some(3), None)
+    );
+    assert_eq!(map.drain().count(), 49);
+    map.extend([(1, 2)]);
+    assert_eq!(format!("{map:?}"), "{1: 2}");
+    assert!(map.into_iter().eq([(1, 2)]));
+}
+
+#[test]
+fn maps_take_the_hasher_of_bevy_and_borrowed_keys() {
+    let arena = FrameArena::new(1024);
+    let mut map = arena.map_with_hasher(FixedHasher);
+    map.insert(String::from("hp"), 10);
+    assert_eq!(map.get("hp"), Some(&10));
+    let mut set = arena.set_with_hasher(FixedHasher);
+    set.insert(String::from("hp"));
+    assert!(set.contains("hp") && set.get("mp").is_none());
+}
+
+#[test]
+fn the_order_of_a_map_is_the_same_in_each_frame() {
+    let mut arena = FrameArena::new(4096);
+    let order = |arena: &FrameArena| {
+        let mut map = arena.map();
+        map.extend((0..50).map(|n| (n, ())));
+        map.keys().copied().collect::<Vec<i32>>()
+    };
+    let first = order(&arena);
+    arena.reset();
+    assert_eq!(order(&arena), first);
+}
+
+#[test]
+fn a_map_drops_its_elements_once_and_gives_its_memory_back() {
+    let before = live();
+    let arena = FrameArena::new(4096);
+    let mut map = arena.map_with_capacity(20);
+    map.extend((0..20).map(|n| (n, Tracked::make(n))));
+    map.insert(3, Tracked::make(3));
+    drop(map.remove(&4));
+    drop(map);
+    assert_eq!((live(), arena.used_bytes()), (before, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 3 } else { 200 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_map_and_a_set_do_what_those_of_std_do(
+        steps in prop::collection::vec((0..6_u8, 0..40_u16), 0..120)
+    ) {
+        let arena = FrameArena::new(256);
+        let (mut map, mut theirs) = (arena.map(), HashMap::new());
+        let (mut set, mut their_set) = (arena.set(), HashSet::new());
+        for (kind, key) in steps {
+            match kind {
+                0 | 1 => {
+                    prop_assert_eq!(map.insert(key, kind), theirs.insert(key, kind));
+                    prop_assert_eq!(set.insert(key), their_set.insert(key));
+                }
+                2 => {
+                    prop_assert_eq!(map.remove(&key), theirs.remove(&key));
+                    prop_assert_eq!(set.remove(&key), their_set.remove(&key));
+                }
+                3 => {
+                    prop_assert_eq!(map.entry(key).or_insert(7), theirs.entry(key).or_insert(7));
+                    prop_assert_eq!(set.contains(&key), their_set.contains(&key));
+                }
+                4 => {
+                    map.extend((0..key).map(|n| (n, 1)));
+                    theirs.extend((0..key).map(|n| (n, 1)));
+                    set.extend(0..key);
+                    their_set.extend(0..key);
+                }
+                _ => {
+                    map.retain(|k, _| k % 3 != key % 3);
+                    theirs.retain(|k, _| k % 3 != key % 3);
+                    set.retain(|k| k % 3 != key % 3);
+                    their_set.retain(|k| k % 3 != key % 3);
+                }
+            }
+            prop_assert_eq!(map.len(), theirs.len());
+            prop_assert!(theirs.iter().all(|(key, value)| map.get(key) == Some(value)));
+            prop_assert_eq!(set.iter().count(), their_set.len());
+            prop_assert!((&set).into_iter().all(|key| their_set.contains(key)));
+        }
+        let mut ours: Vec<_> = set.into_iter().collect();
+        let mut theirs: Vec<_> = their_set.into_iter().collect();
+        ours.sort_unstable();
+        theirs.sort_unstable();
+        prop_assert_eq!(ours, theirs);
+    }
+}
