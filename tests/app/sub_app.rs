@@ -12,16 +12,14 @@ use bevy_frame_arena::{
     ExtractedFrame, FrameArenaPlugin, FrameArenaSubAppPlugin, FrameArenas, FrameHandle, FrameLease,
 };
 
-mod sub_app {
-    pub(crate) mod game;
-    pub(crate) mod pipeline;
-}
+mod game;
+mod pipeline;
 
-use sub_app::game::{
+use game::{
     AudioApp, ExtractedInstances, Instances, RenderApp, app, arenas, checked, empty_sub_app,
     generations, len_in, parked, unfinished_app,
 };
-use sub_app::pipeline::{FrameBegun, Pipeline, pipelined_app};
+use pipeline::{FrameBegun, Pipeline, pipelined_app};
 
 #[test]
 fn a_thousand_frames_reach_another_thread_with_two_generations() {

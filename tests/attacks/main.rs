@@ -1,18 +1,16 @@
 //! Attempts to reach undefined behaviour, or a broken state, from safe code.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
-mod attacks {
-    mod bombs;
-    pub(crate) mod hostile_allocator;
-}
+mod bombs;
+mod hostile_allocator;
 
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
-use attacks::hostile_allocator::{CHUNK_ALIGN, Hostile, Trick, with, with_neighbours};
 use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, OverflowPolicy};
+use hostile_allocator::{CHUNK_ALIGN, Hostile, Trick, with, with_neighbours};
 
 #[global_allocator]
 static GLOBAL: Hostile = Hostile;
