@@ -1,15 +1,25 @@
 //! Attempts to reach undefined behaviour, or a broken state, from safe code.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
+#[path = "../common"]
+mod common {
+    pub(crate) mod address;
+    pub(crate) mod droppy;
+    pub(crate) mod panics;
+    pub(crate) mod settings;
+}
+
 mod bombs;
 mod hostile_allocator;
 
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenas, OverflowPolicy};
+use common::address::address;
+use common::panics::panics;
+use common::settings::settings;
 use hostile_allocator::{CHUNK_ALIGN, Hostile, Trick, with, with_neighbours};
 
 #[global_allocator]
@@ -17,14 +27,7 @@ static GLOBAL: Hostile = Hostile;
 
 /// Chunks of 128 bytes: every second allocation of a test changes the chunk.
 fn tiny() -> FrameArena {
-    FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        ..FrameArenaSettings::default()
-    })
-}
-
-pub(crate) fn panics(work: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(work)).is_err()
+    FrameArena::with_settings(&settings(128, OverflowPolicy::Grow))
 }
 
 #[test]
@@ -234,10 +237,6 @@ fn the_pointers_of_moved_and_swapped_arenas_stay_with_their_memory() {
     assert_eq!((y.get(in_x), x.get(in_y)), (None, Some(&2)));
 }
 
-fn address(arena: &FrameArena) -> usize {
-    std::ptr::from_ref(arena).addr()
-}
-
 /// A listener of the log that does something, and panics.
 struct Listener(fn());
 
@@ -260,10 +259,7 @@ impl tracing::Subscriber for Listener {
 
 #[test]
 fn a_swap_is_complete_although_a_listener_panics() {
-    let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        ..FrameArenaSettings::default()
-    });
+    let mut arenas = FrameArenas::new(settings(128, OverflowPolicy::Grow));
     arenas.local().alloc(0_u8);
     let handle = arenas.local().share([1_u8; 1000]);
     tracing::subscriber::with_default(Listener(|| {}), || {
@@ -289,9 +285,5 @@ fn a_report_of_a_failure_may_fail_and_panic_itself() {
 }
 
 fn full_arena() -> FrameArena {
-    FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        overflow: OverflowPolicy::Fail,
-        ..FrameArenaSettings::default()
-    })
+    FrameArena::with_settings(&settings(128, OverflowPolicy::Fail))
 }

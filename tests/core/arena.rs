@@ -4,19 +4,14 @@ use std::alloc::Layout;
 
 use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, Limit, OverflowPolicy};
 
+use crate::common::address::address;
+use crate::common::settings::settings;
+
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
 fn hard_limit(bytes: usize) -> FrameArena {
-    FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: bytes,
-        overflow: OverflowPolicy::Fail,
-        ..Default::default()
-    })
-}
-
-fn address<T: ?Sized>(value: &T) -> usize {
-    std::ptr::from_ref(value).addr()
+    FrameArena::with_settings(&settings(bytes, OverflowPolicy::Fail))
 }
 
 #[test]

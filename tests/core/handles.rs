@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::mem;
 use std::sync::Arc;
 
-use bevy_frame_arena::{
-    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy, Share,
-};
+use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, OverflowPolicy, Share};
+
+use crate::common::settings::settings;
 
 /// Swaps until `frames` frames have passed.
 fn advance(arenas: &mut FrameArenas, frames: u32) {
@@ -266,11 +266,7 @@ fn every_way_to_share_resolves_to_its_data() {
 
 #[test]
 fn sharing_fails_where_there_is_no_memory() {
-    let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        overflow: OverflowPolicy::Fail,
-        ..Default::default()
-    });
+    let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
     let large = [0_u8; 200];
     let text = "x".repeat(200);
     assert!(arena.try_share(large).is_err());

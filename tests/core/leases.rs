@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas, OverflowPolicy};
+
+use crate::common::settings::settings;
 
 fn small() -> FrameArenas {
-    FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
-        ..Default::default()
-    })
+    FrameArenas::new(settings(64 << 10, OverflowPolicy::Grow))
 }
 
 #[test]

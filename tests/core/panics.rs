@@ -1,26 +1,13 @@
 //! Panics and re-entrancy: the arenas stay usable, and nothing uninitialised is reachable.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bevy_frame_arena::{FrameArena, FrameArenas, Share};
 
-/// Counts its drops, and panics in them if told to.
-struct Droppy(Arc<AtomicUsize>, bool);
-
-impl Drop for Droppy {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
-        if self.1 {
-            panic_any("a destructor panicked");
-        }
-    }
-}
-
-fn panics(work: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(work)).is_err()
-}
+use crate::common::droppy::Droppy;
+use crate::common::panics::panics;
 
 /// An iterator whose length hint is whatever it is told to be.
 struct Liar(std::ops::Range<u32>, usize, Option<usize>);

@@ -5,17 +5,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 
-use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy};
+
+use crate::common::address::address;
+use crate::common::settings::settings;
 
 fn small() -> FrameArenas {
-    FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
-        ..Default::default()
-    })
-}
-
-fn address(arena: &FrameArena) -> usize {
-    std::ptr::from_ref(arena).addr()
+    FrameArenas::new(settings(64 << 10, OverflowPolicy::Grow))
 }
 
 #[test]
@@ -176,10 +172,7 @@ fn an_arena_kept_in_a_thread_local_is_nobody_elses_while_the_thread_ends() {
 
 #[test]
 fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
-    let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        ..Default::default()
-    });
+    let mut arenas = FrameArenas::new(settings(128, OverflowPolicy::Grow));
     for _ in 0..2_000 {
         thread::scope(|scope| scope.spawn(|| *arenas.local().alloc(1)).join()).unwrap();
     }
