@@ -79,8 +79,11 @@ fn bombs_of_all_workers_go_off_when_the_arenas_are_dropped() {
 #[test]
 fn a_bomb_goes_off_quietly_while_the_thread_is_unwinding() {
     let bombs = Arc::new(AtomicUsize::new(0));
-    let (arena, arenas) = (FrameArena::new(4096), FrameArenas::default());
+    let (arena, mut arenas) = (FrameArena::new(4096), FrameArenas::default());
     arena.share(Droppy(Arc::clone(&bombs), true));
+    // In both generations.
+    arenas.local().share(Droppy(Arc::clone(&bombs), true));
+    arenas.swap();
     arenas.local().share(Droppy(Arc::clone(&bombs), true));
     let payload = catch_unwind(AssertUnwindSafe(move || {
         let _dropped_on_the_way = (arena, arenas);
@@ -91,7 +94,7 @@ fn a_bomb_goes_off_quietly_while_the_thread_is_unwinding() {
         payload.downcast_ref::<&str>().copied(),
         Some("the first panic")
     );
-    assert_eq!(bombs.load(SeqCst), 2);
+    assert_eq!(bombs.load(SeqCst), 3);
 }
 
 #[test]

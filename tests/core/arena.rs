@@ -121,34 +121,40 @@ fn zero_sizes_take_no_memory() {
 }
 
 #[test]
-fn sizes_near_the_maximum_are_refused_without_wrapping() {
+fn sizes_and_alignments_at_the_limits_fail_or_fit_and_never_wrap() {
     let arena = FrameArena::new(KIB);
-    let len = isize::MAX as usize;
-    assert!(matches!(
-        arena.try_alloc_slice_fill_copy(len, 0_u8),
-        Err(ArenaError::AllocationFailed { requested }) if requested >= len
-    ));
-    assert_eq!(
-        arena.try_alloc_slice_fill_copy(len, 0_u64),
-        Err(ArenaError::TooLong {
-            len,
-            element_bytes: 8
-        })
-    );
-    assert_eq!(
-        arena.try_alloc_slice_aligned(len, 4096, 0_u8),
-        Err(ArenaError::TooLong {
-            len,
-            element_bytes: 1
-        })
-    );
-    for shift in 0..40 {
-        let align = 1 << shift;
-        let layout = Layout::from_size_align(len - (align - 1), align).unwrap();
-        assert!(arena.try_alloc_layout(layout).is_err());
+    let most = isize::MAX as usize;
+    let too_long = |len, element_bytes| ArenaError::TooLong { len, element_bytes };
+    for len in [usize::MAX, usize::MAX / 2, most, most / 8 + 1] {
+        let refused = arena.try_alloc_slice_fill_copy(len, 0_u64);
+        assert_eq!(refused, Err(too_long(len, 8)));
     }
+    let refused = arena.try_alloc_slice_aligned(most, 4096, 0_u8);
+    assert_eq!(refused, Err(too_long(most, 1)));
+    for shift in 0..usize::BITS {
+        let align = 1_usize << shift;
+        // No bytes are always there, wherever they are.
+        let none = arena.alloc_slice_aligned(0, align, 0_u8);
+        assert_eq!(address(none) % align, 0);
+        let huge = most - (align - 1).min(most);
+        for len in [huge, huge / 2 + 1] {
+            // Miri has no allocator that fails.
+            if len > 1 << 50 && !cfg!(miri) {
+                assert!(arena.try_alloc_slice_aligned(len, align, 0_u8).is_err());
+                let layout = Layout::from_size_align(len, align).unwrap();
+                assert!(arena.try_alloc_layout(layout).is_err());
+            }
+        }
+    }
+    if !cfg!(miri) {
+        assert!(matches!(
+            arena.try_alloc_slice_fill_copy(most, 0_u8),
+            Err(ArenaError::AllocationFailed { requested }) if requested >= most
+        ));
+    }
+    assert_eq!(arena.alloc_slice_copy(&[(); usize::MAX]).len(), usize::MAX);
     assert_eq!((arena.used_bytes(), arena.capacity_bytes()), (0, KIB));
-    assert_eq!(*arena.alloc(5), 5);
+    assert_eq!(*arena.alloc(5), 5, "the arena is still usable");
 }
 
 #[test]
@@ -341,11 +347,16 @@ fn a_budget_is_kept_to_the_byte() {
 }
 
 #[test]
-fn a_capacity_that_no_allocator_has_is_an_error() {
-    assert!(matches!(
-        FrameArena::try_new(isize::MAX as usize),
-        Err(ArenaError::AllocationFailed { .. })
-    ));
+fn a_capacity_that_does_not_exist_is_an_error() {
+    // Miri has no allocator that fails, but a layout that does not exist.
+    let limits = [usize::MAX, isize::MAX as usize, 1 << 60];
+    for &bytes in &limits[..if cfg!(miri) { 2 } else { 3 }] {
+        let made = FrameArena::try_new(bytes);
+        assert!(
+            matches!(made, Err(ArenaError::AllocationFailed { .. })),
+            "{bytes}: {made:?}"
+        );
+    }
     assert_eq!(FrameArena::new(0).capacity_bytes(), 0);
 }
 

@@ -93,13 +93,19 @@ fn a_steady_load_is_never_trimmed() {
 
 #[test]
 fn a_trim_does_nothing_while_memory_is_in_use() {
-    let mut arena = FrameArena::new(64 * KIB);
-    arena.alloc_layout(bytes(4 * MIB));
-    arena.reset();
-    arena.trim();
-    arena.alloc(1);
-    let capacity = arena.capacity_bytes();
-    arena.trim();
-    arena.trim();
-    assert_eq!(arena.capacity_bytes(), capacity);
+    for capacity in [128, 64 * KIB] {
+        let mut arena = FrameArena::new(capacity);
+        arena.alloc_layout(bytes(4 * MIB));
+        arena.reset();
+        arena.trim();
+        let handle = arena.share([7_u8; 64]);
+        let capacity = arena.capacity_bytes();
+        arena.trim();
+        arena.trim();
+        assert_eq!(arena.capacity_bytes(), capacity);
+        assert_eq!(arena.get(handle), Some(&[7; 64]));
+        arena.reset();
+        arena.trim();
+        assert_eq!(arena.capacity_bytes(), 0, "unused memory is trimmed");
+    }
 }

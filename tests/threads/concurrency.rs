@@ -73,6 +73,8 @@ fn threads_that_start_together_get_arenas_of_their_own() {
                 joined.collect()
             });
             assert_eq!(seen.len(), THREADS);
+            // Neighbours share no cache line, nor the pair that is prefetched.
+            assert!(seen.iter().all(|address| address % 128 == 0));
             arenas.swap();
             assert_eq!(arenas.usage().active_workers, THREADS);
         }
