@@ -21,13 +21,13 @@ fn a_trim_gives_back_what_a_spike_took() {
         arena.capacity_bytes() > 4 * MIB,
         "the spike was just needed"
     );
-    arena.alloc_slice_fill_copy(300 * KIB, 0_u8);
+    arena.alloc_layout(bytes(300 * KIB));
     arena.reset();
     arena.trim();
     assert_eq!(arena.capacity_bytes(), 0);
     // The next frame gets one chunk that is large enough for all of it.
-    arena.alloc_slice_fill_copy(100 * KIB, 0_u8);
-    arena.alloc_slice_fill_copy(200 * KIB, 0_u8);
+    arena.alloc_layout(bytes(100 * KIB));
+    arena.alloc_layout(bytes(200 * KIB));
     assert_eq!(arena.overflows(), 0);
     assert_eq!(arena.capacity_bytes(), 375 * KIB, "and a quarter more");
 }

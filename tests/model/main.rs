@@ -21,7 +21,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
 /// Under Miri a program takes minutes.
-const CASES: u32 = if cfg!(miri) { 4 } else { 800 };
+const CASES: u32 = if cfg!(miri) { 1 } else { 800 };
 const STEPS: usize = if cfg!(miri) { 30 } else { 90 };
 
 #[test]
