@@ -1,41 +1,51 @@
-//! `FrameArena`: the bump region of one worker in one frame.
-#![expect(unsafe_code, reason = "hands out raw memory of its chunks")]
+//! `FrameArena`: the bump region of one worker in one period.
+#![expect(unsafe_code, reason = "says which threads may use an arena")]
 
 mod allocator;
 mod budget;
 mod bump;
 mod chain;
 mod chunk;
+mod cursor;
 mod drops;
+mod growth;
+mod owner;
+mod peaks;
 mod poison;
+mod refill;
 mod reset;
 mod slices;
 mod stock;
 mod values;
 
 use std::alloc::Layout;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use self::allocator::Refusals;
 pub(crate) use self::budget::Budget;
+use self::chain::Chain;
 use self::chunk::Chunk;
+use self::cursor::Cursor;
 use self::drops::DropList;
+use self::growth::Growth;
+use self::owner::{OwnerOnly, ThreadBound};
+use self::peaks::Peaks;
+pub(crate) use self::peaks::WINDOW_STEPS;
 use self::reset::marks_dead;
 pub(crate) use self::stock::Stock;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
-use crate::settings::{FrameArenaSettings, OverflowPolicy};
+use crate::settings::{FrameArenaSettings, STANDALONE_CAPACITY_BYTES};
 use crate::stamp::{self, Stamp};
 
 /// A bump region: allocation moves a cursor, and everything is freed at once.
 ///
 /// The arenas of a game come from [`FrameArenas::local`](crate::FrameArenas::local), one for
-/// each worker thread and frame; one made with [`new`](Self::new) stands alone and is freed by
+/// each worker thread and frame; one made with [`new`](Self::new) is standalone and is freed by
 /// [`reset`](Self::reset).
 ///
 /// Destructors do not run for what `alloc` returns, so it refuses types that have one, at compile
@@ -58,88 +68,64 @@ use crate::stamp::{self, Stamp};
 /// arena.reset();
 /// assert_eq!(arena.used_bytes(), 0);
 /// ```
-///
-/// In a `Local` it is the scratch memory of one system. That needs no second generation, so it
-/// writes to memory that the last run left in the cache:
-///
-/// ```
-/// # use bevy_ecs::prelude::*;
-/// # use bevy_frame_arena::FrameArena;
-/// fn sort_by_distance(mut scratch: Local<FrameArena>, objects: Query<Entity>) {
-///     scratch.reset();
-///     let mut keys = scratch.vec();
-///     keys.extend(&objects);
-///     keys.sort_unstable();
-/// }
-/// # let mut world = World::new();
-/// # world.run_system_cached(sort_by_distance).unwrap();
-/// ```
 // Aligned so that neighbours in a `ThreadLocal` share no cache line, nor the pair that is
-// prefetched. The hot fields come first. The atomics are written by the owner alone; they are
-// atomic so that other threads can read the usage while the owner allocates.
+// prefetched. What each allocation touches comes first.
 #[repr(C, align(128))]
 pub struct FrameArena {
-    /// The next free byte of the active chunk; a multiple of `bump::CURSOR_ALIGN`.
-    cursor: AtomicPtr<u8>,
-    /// The address behind the active chunk.
-    end: Cell<usize>,
-    /// The first byte of the active chunk.
-    start: AtomicPtr<u8>,
+    cursor: OwnerOnly<Cursor>,
     stamp: Stamp,
-    drops: DropList,
-    /// The index of the active chunk; the chunks behind it are free.
-    active: Cell<usize>,
-    /// Bytes used in the chunks before the active one.
-    closed_bytes: AtomicUsize,
-    capacity_bytes: AtomicUsize,
-    /// How often an allocation did not fit into the active chunk since the last recycle.
-    overflows: AtomicU32,
-    fill_recycled: bool,
     /// Whether a recycle has more to do than to move the cursor: values to drop, memory to mark,
     /// or chunks to return from.
-    recycle_takes_work: Cell<bool>,
-    overflow: OverflowPolicy,
-    /// The size of the first chunk that the settings ask for.
-    worker_capacity_bytes: usize,
-    /// The size of the first chunk: larger after a trim that left more than that in use.
-    first_chunk_bytes: usize,
-    /// The size of the next chunk that growth makes.
-    growth_bytes: Cell<usize>,
-    /// The most bytes in use at once since the last trim, as of the last reset, chunk or free.
-    window_peak_bytes: Cell<usize>,
-    /// The most bytes in use at once before the last trim.
-    older_peak_bytes: usize,
-    /// The most bytes in use at once since the chunks were made, as of the last trim.
-    touched_bytes: usize,
-    refusals: Cell<Refusals>,
-    chunks: RefCell<Vec<Chunk>>,
+    needs_cleanup: OwnerOnly<Cell<bool>>,
+    fill_recycled: bool,
+    /// Whether a single allocation made the first chunk larger than planned. Atomic like all that
+    /// the figures are made of: other threads read them while the owner allocates.
+    has_large_first: AtomicBool,
+    drops: OwnerOnly<DropList>,
+    chain: OwnerOnly<Chain>,
+    growth: OwnerOnly<Growth>,
+    peaks: Peaks,
     budget: Arc<Budget>,
+    /// Alone makes the arena `!Sync`, so that the compiler names it.
+    _bound: ThreadBound,
 }
 
 // SAFETY:
 // - the chunks and the drop list are owned by the arena alone and have no thread affinity;
 // - values in the drop list are `Send` (see `drop_at_recycle`);
-// - nothing else in the arena's memory is reachable through the arena.
+// - what handles name in the arena's memory is `Send` and `Sync`;
+// - whatever else lies there is borrowed from the arena, which does not move meanwhile.
 unsafe impl Send for FrameArena {}
 
-// A panic leaves no state half-made: see the tests in `tests/panics.rs`.
+// A panic leaves no state half-made: see the tests of panics.
 impl RefUnwindSafe for FrameArena {}
 impl UnwindSafe for FrameArena {}
 
 impl FrameArena {
-    /// Creates an arena that stands alone, with a first chunk of `capacity_bytes`.
+    /// Creates a standalone arena with a first chunk of `capacity_bytes`.
     ///
     /// It chains further chunks when it is full; [`with_settings`](Self::with_settings) can set a
     /// hard limit instead.
     ///
     /// # Panics
     /// If the global allocator has no such block.
+    ///
+    /// # Examples
+    /// ```
+    /// use bevy_frame_arena::FrameArena;
+    ///
+    /// let arena = FrameArena::new(64 << 10);
+    /// assert_eq!(arena.capacity_bytes(), 64 << 10);
+    /// ```
     #[track_caller]
     pub fn new(capacity_bytes: usize) -> Self {
-        Self::try_new(capacity_bytes).unwrap_or_else(|error| fail(error))
+        match Self::try_new(capacity_bytes) {
+            Ok(arena) => arena,
+            Err(error) => fail(error),
+        }
     }
 
-    /// Creates an arena that stands alone, with a first chunk of `capacity_bytes`.
+    /// Creates a standalone arena with a first chunk of `capacity_bytes`.
     ///
     /// # Errors
     /// [`ArenaError::AllocationFailed`] if the global allocator has no such block.
@@ -149,17 +135,33 @@ impl FrameArena {
             ..FrameArenaSettings::default()
         });
         if capacity_bytes > 0 {
-            arena.push_chunk(Chunk::new(capacity_bytes, 1, &arena.budget)?)?;
+            let requested = capacity_bytes;
+            let chunk = Chunk::new(capacity_bytes, 1, &arena.budget)
+                .map_err(|_| ArenaError::AllocationFailed { requested })?;
+            arena.add_to_chain(chunk)?;
         }
         Ok(arena)
     }
 
-    /// Creates an arena that stands alone and reserves nothing before its first allocation.
+    /// Creates a standalone arena that reserves nothing before its first allocation.
     ///
-    /// `trim_after_frames` has no effect on it: its owner calls [`trim`](Self::trim).
+    /// `trim_after_frames` and `lives_for` have no effect on it: its owner calls
+    /// [`reset`](Self::reset) and [`trim`](Self::trim).
+    ///
+    /// # Examples
+    /// ```
+    /// use bevy_frame_arena::{FrameArena, FrameArenaSettings, OverflowPolicy};
+    ///
+    /// let arena = FrameArena::with_settings(&FrameArenaSettings {
+    ///     worker_capacity_bytes: 1024,
+    ///     overflow: OverflowPolicy::Fail,
+    ///     ..Default::default()
+    /// });
+    /// assert!(arena.try_alloc([0_u8; 2000]).is_err());
+    /// ```
     pub fn with_settings(settings: &FrameArenaSettings) -> Self {
         let budget = Arc::new(Budget::new(settings.budget_bytes));
-        Self::in_budget(settings, budget, stamp::single())
+        Self::in_budget(settings, budget, stamp::standalone())
     }
 
     pub(crate) fn in_budget(
@@ -167,97 +169,93 @@ impl FrameArena {
         budget: Arc<Budget>,
         stamp: Stamp,
     ) -> Self {
+        let growth = Growth::new(settings.overflow, settings.worker_capacity_bytes);
         Self {
-            cursor: AtomicPtr::new(nowhere()),
-            end: Cell::new(nowhere().addr()),
-            start: AtomicPtr::new(nowhere()),
+            cursor: OwnerOnly(Cursor::nowhere()),
             stamp,
-            drops: DropList::default(),
-            active: Cell::new(0),
-            closed_bytes: AtomicUsize::new(0),
-            capacity_bytes: AtomicUsize::new(0),
-            overflows: AtomicU32::new(0),
+            needs_cleanup: OwnerOnly(Cell::new(marks_dead(settings.fill_recycled))),
             fill_recycled: settings.fill_recycled,
-            recycle_takes_work: Cell::new(marks_dead(settings.fill_recycled)),
-            overflow: settings.overflow,
-            worker_capacity_bytes: settings.worker_capacity_bytes,
-            first_chunk_bytes: settings.worker_capacity_bytes,
-            growth_bytes: Cell::new(chain::first_growth(settings.worker_capacity_bytes)),
-            window_peak_bytes: Cell::new(0),
-            older_peak_bytes: 0,
-            touched_bytes: 0,
-            refusals: Cell::new(Refusals::Reported),
-            chunks: RefCell::new(Vec::new()),
+            has_large_first: AtomicBool::new(false),
+            drops: OwnerOnly(DropList::default()),
+            chain: OwnerOnly(Chain::default()),
+            growth: OwnerOnly(growth),
+            peaks: Peaks::default(),
             budget,
+            _bound: ThreadBound::default(),
         }
     }
 
-    /// Returns the bytes handed out since the last reset, with the padding between them.
+    /// Returns the bytes in use, with the padding between them.
+    ///
+    /// That is what was allocated since the last reset, less what was freed: the memory of a box or
+    /// a vector that is dropped while nothing was allocated after it is free again.
     pub fn used_bytes(&self) -> usize {
-        // Another thread may read in the middle of a change of chunks. Cursor and start are then
-        // of different chunks, and their distance means nothing; the capacity still bounds it.
-        let cursor = self.cursor.load(Relaxed).addr();
-        let start = self.start.load(Relaxed).addr();
-        let used = self.closed_bytes.load(Relaxed) + cursor.saturating_sub(start);
-        used.min(self.capacity_bytes())
+        // Another thread may read in the middle of a change of chunks; see `Cursor::used_bytes`.
+        self.used_now().min(self.capacity_bytes())
     }
 
-    /// Returns the bytes that can be handed out before the active chunk is full.
-    pub fn remaining_bytes(&self) -> usize {
-        self.end.get() - self.cursor.load(Relaxed).addr()
+    /// Returns the bytes between the last allocation and the end of its chunk: what can be
+    /// allocated before the arena moves on to another one.
+    pub fn chunk_remaining_bytes(&self) -> usize {
+        self.cursor.remaining_bytes()
     }
 
     /// Returns the bytes of all chunks.
     pub fn capacity_bytes(&self) -> usize {
-        self.capacity_bytes.load(Relaxed)
+        self.chain.capacity_bytes()
+    }
+
+    /// Returns the most bytes that were in use at once since the last reset.
+    pub fn peak_bytes(&self) -> usize {
+        self.used_bytes().max(self.peaks.period())
     }
 
     /// Returns the most bytes that were in use at once, over all resets.
     pub fn high_watermark_bytes(&self) -> usize {
-        self.used_bytes()
-            .max(self.window_peak_bytes.get())
-            .max(self.older_peak_bytes)
+        self.peak_bytes().max(self.peaks.highest())
     }
 
-    /// Returns how often an allocation did not fit into the active chunk since the last reset.
+    /// Returns how often the planned first chunk was not enough since the last reset: chunks beyond
+    /// it, and itself if a single allocation had made it larger than planned.
+    ///
+    /// An overflow is no error. It costs some hundred instructions, and says that
+    /// [`worker_capacity_bytes`](FrameArenaSettings::worker_capacity_bytes) could be larger.
     pub fn overflows(&self) -> u32 {
-        self.overflows.load(Relaxed)
+        let is_beyond_plan = || self.peak_bytes() > self.growth.first_bytes();
+        let first = self.has_large_first.load(Relaxed) && is_beyond_plan();
+        self.chain.moves() + u32::from(first)
     }
 
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
-    /// Keeps the bytes in use now, if they are the most so far, for [`trim`](Self::trim).
-    #[inline]
-    fn note_peak(&self) {
-        let active = self.cursor.load(Relaxed).addr() - self.start.load(Relaxed).addr();
-        let used = self.closed_bytes.load(Relaxed) + active;
-        if used > self.window_peak_bytes.get() {
-            self.window_peak_bytes.set(used);
-        }
+    /// Gives an empty arena the stamp of the period in which it is used next.
+    pub(crate) fn set_stamp(&mut self, stamp: Stamp) {
+        debug_assert_eq!(self.used_bytes(), 0);
+        self.stamp = stamp;
     }
 
     /// Takes `size` bytes from the active chunk, if they fit.
-    ///
-    /// `size` and `align` are those of a valid `Layout`, or `align` is that of `beyond_cursor`.
     #[inline(always)]
     fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
-        let cursor = self.cursor.load(Relaxed);
-        let bump = bump::bump(cursor.addr(), self.end.get(), size, align)?;
-        self.cursor.store(cursor.with_addr(bump.next), Relaxed);
-        let start = cursor.with_addr(bump.start);
-        poison::mark_live(start, size);
-        // SAFETY: `start` lies between the cursor and the end of a chunk, neither of them null.
-        Some(unsafe { NonNull::new_unchecked(start) })
+        self.cursor.take(size, align)
+    }
+
+    /// Returns the bytes in use, as the owner sees them.
+    #[inline]
+    fn used_now(&self) -> usize {
+        self.chain.closed_bytes() + self.cursor.used_bytes()
     }
 }
 
-/// An arena that stands alone, with the default settings. It reserves nothing before its first
-/// allocation.
+/// A standalone arena with a small first chunk, which it reserves with its first allocation.
 impl Default for FrameArena {
     fn default() -> Self {
-        Self::with_settings(&FrameArenaSettings::default())
+        Self::with_settings(&FrameArenaSettings {
+            worker_capacity_bytes: STANDALONE_CAPACITY_BYTES,
+            ..FrameArenaSettings::default()
+        })
     }
 }
 
@@ -279,11 +277,6 @@ impl fmt::Debug for FrameArena {
     }
 }
 
-/// Where the cursor of an arena without chunks stands: aligned, not null, with no room.
-const fn nowhere() -> *mut u8 {
-    ptr::without_provenance_mut(bump::CURSOR_ALIGN)
-}
-
 /// Returns a pointer for an allocation of zero bytes.
 fn dangling(layout: Layout) -> NonNull<u8> {
     NonNull::without_provenance(
@@ -299,14 +292,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_torn_by_a_change_of_chunks_is_bounded_by_the_capacity() {
-        let arena = FrameArena::new(4096);
-        arena.alloc([0_u8; 1024]);
-        // What another thread sees between two stores of `activate`.
-        for (start, used_bytes) in [(8, 4096), (usize::MAX, 0)] {
-            let of_another_chunk = ptr::without_provenance_mut(start);
-            arena.start.store(of_another_chunk, Relaxed);
-            assert_eq!(arena.used_bytes(), used_bytes);
-        }
+    fn overflows_do_not_depend_on_the_order_of_allocations() {
+        let overflows = |sizes: [usize; 2]| {
+            let mut arena = FrameArena::with_settings(&FrameArenaSettings {
+                worker_capacity_bytes: 4096,
+                ..Default::default()
+            });
+            let mut counts = [0; 2];
+            for count in &mut counts {
+                for bytes in sizes {
+                    arena.alloc_slice_fill_copy(bytes, 0_u8);
+                }
+                *count = arena.overflows();
+                arena.reset();
+            }
+            assert_eq!(arena.overflows(), 0);
+            counts
+        };
+        assert_eq!(overflows([5_000, 1]), [1, 1]);
+        assert_eq!(overflows([1, 5_000]), [1, 1]);
+        assert_eq!(overflows([1, 2]), [0, 0]);
     }
 }

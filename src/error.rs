@@ -18,10 +18,12 @@ pub enum ArenaError {
     Exhausted {
         /// Bytes that were asked for.
         requested: usize,
+        /// The alignment that was asked for: it may take more than the bytes.
+        align: usize,
         /// Bytes that were left below the limit.
         remaining: usize,
         /// The limit.
-        limit: Limit,
+        limit: ArenaLimit,
     },
     /// The alignment is not a power of two.
     InvalidAlignment {
@@ -40,7 +42,7 @@ pub enum ArenaError {
 /// The limit that an allocation ran into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Limit {
+pub enum ArenaLimit {
     /// One worker's capacity, under [`OverflowPolicy::Fail`](crate::OverflowPolicy::Fail).
     Worker {
         /// The capacity.
@@ -58,26 +60,30 @@ impl fmt::Display for ArenaError {
         match *self {
             Self::AllocationFailed { requested } => write!(
                 f,
-                "the global allocator could not provide {requested} bytes for a frame arena"
+                "the global allocator has no block of {requested} bytes for a frame arena"
             ),
             Self::Exhausted {
                 requested,
+                align,
                 remaining,
-                limit: Limit::Worker { bytes },
+                limit: ArenaLimit::Worker { bytes },
             } => write!(
                 f,
-                "frame arena exhausted: {requested} bytes requested, {remaining} of {bytes} remain; \
-                 raise `FrameArenaSettings::worker_capacity_bytes` or let it `Grow`"
+                "frame arena exhausted: {requested} bytes requested, aligned to {align}, and \
+                 {remaining} of {bytes} bytes remain; raise \
+                 `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
+                 `OverflowPolicy::Grow`"
             ),
             Self::Exhausted {
                 requested,
+                align,
                 remaining,
-                limit: Limit::Budget { bytes },
+                limit: ArenaLimit::Budget { bytes },
             } => write!(
                 f,
-                "frame arena budget exhausted: {requested} bytes requested, {remaining} of {bytes} \
-                 remain; raise `FrameArenaSettings::budget_bytes` or lower \
-                 `worker_capacity_bytes`"
+                "frame arena budget exhausted: {requested} bytes requested, aligned to {align}, \
+                 and {remaining} of {bytes} bytes remain for all workers and generations; raise \
+                 `FrameArenaSettings::budget_bytes`"
             ),
             Self::InvalidAlignment { alignment } => {
                 write!(f, "alignment {alignment} is not a power of two")

@@ -135,11 +135,11 @@ pub use app::{
 pub use arena::FrameArena;
 pub use arenas::{FrameArenas, FrameLease, FrameUsage, LeasedHandle, WorkerUsage};
 pub use containers::{FrameBox, FrameString, FrameVec};
-pub use error::{ArenaError, Limit};
+pub use error::{ArenaError, ArenaLimit};
 pub use handles::{FrameHandle, Share, StaleHandle};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
-pub use settings::{FrameArenaSettings, OverflowPolicy};
+pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 
 /// The names that most systems need.
 pub mod prelude {

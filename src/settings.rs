@@ -15,12 +15,16 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameArenaSettings {
-    /// The size of a worker's first chunk, in each generation. Default: 16 MiB.
+    /// The size of a worker's first chunk, in each generation.
     ///
-    /// It is reserved when the worker first allocates. On Linux, macOS and the other
-    /// systems that commit pages when they are touched, the untouched rest is address space and
-    /// no memory. Windows charges it to the process's commit limit at once, without using
-    /// physical memory: a game for many workers on small machines sets less there.
+    /// It is reserved when the worker first allocates. The default is 16 MiB on 64-bit systems that
+    /// commit pages when they are touched (Linux, macOS and the like): there the untouched rest is
+    /// address space and no memory. Elsewhere a reserved page counts, so the default is 1 MiB
+    /// (Windows charges it to the process's commit limit; 32-bit systems are short of addresses),
+    /// and 256 KiB on the web, where memory that was taken once is never given back.
+    ///
+    /// Under a budget, a first chunk takes no more than a sixteenth of what the budget has left, so
+    /// that there is some for every worker.
     pub worker_capacity_bytes: usize,
 
     /// What a worker does when its chunk is full. Default: [`OverflowPolicy::Grow`].
@@ -29,16 +33,23 @@ pub struct FrameArenaSettings {
     /// The most that all workers and generations together may reserve. Default: no limit.
     ///
     /// An allocation that needs a chunk beyond it fails with
-    /// [`ArenaError::Exhausted`](crate::ArenaError::Exhausted).
+    /// [`ArenaError::Exhausted`](crate::ArenaError::Exhausted). After that, each generation gives
+    /// all its memory back when it is recycled, so that the frames that follow find some.
     pub budget_bytes: Option<usize>,
 
-    /// The number of frames after which memory that none of them needed is given back to the
-    /// global allocator. Default: 600, ten seconds at 60 frames a second. `None` keeps everything.
+    /// The number of frames (or whatever the period of the arenas is) after which memory that none
+    /// of them needed is given back to the global allocator. Default: 600, ten seconds at 60 frames
+    /// a second. `None` keeps everything.
     ///
     /// A worker gives its memory back when it was idle for that time, or when it has touched more
     /// than twice what its largest frame in that time used (plus a quarter); so a steady load never
-    /// reallocates. Whether the allocator passes it on to the system is up to the allocator.
+    /// reallocates. The time is measured in eighths, so it may be late by one of them. Whether the
+    /// allocator passes the memory on to the system is up to the allocator.
     pub trim_after_frames: Option<u32>,
+
+    /// For how many periods data can be read, its own included. Default:
+    /// [`LivesFor::TwoPeriods`].
+    pub lives_for: LivesFor,
 
     /// The bytes of a worker's first chunk, in each generation, that are touched before the game
     /// needs them, so that no page fault falls into its first frames. Default: 0.
@@ -59,10 +70,11 @@ pub struct FrameArenaSettings {
 impl Default for FrameArenaSettings {
     fn default() -> Self {
         Self {
-            worker_capacity_bytes: 16 << 20,
+            worker_capacity_bytes: WORKER_CAPACITY_BYTES,
             overflow: OverflowPolicy::Grow,
             budget_bytes: None,
             trim_after_frames: Some(600),
+            lives_for: LivesFor::default(),
             pretouch_bytes: 0,
             fill_recycled: cfg!(debug_assertions),
         }
@@ -77,8 +89,57 @@ pub enum OverflowPolicy {
     Grow,
     /// It fails with [`ArenaError::Exhausted`](crate::ArenaError::Exhausted): a hard limit, rounded
     /// up to a multiple of 128 bytes.
-    ///
-    /// A `FrameVec` or a map that grows beyond it without `try_reserve` aborts the process, as any
-    /// `Vec` does without memory. A budget has the same effect.
     Fail,
 }
+
+/// For how many periods of its arenas data can be read: its own, and the ones after it.
+///
+/// Each period beyond the first costs one more generation of memory, and cache misses: a frame that
+/// writes to the memory of the frame before the last finds it cold.
+///
+/// ```
+/// use bevy_frame_arena::{FrameArenaSettings, FrameArenas, LivesFor};
+///
+/// let mut arenas = FrameArenas::new(FrameArenaSettings {
+///     lives_for: LivesFor::ThreePeriods,
+///     ..Default::default()
+/// });
+/// let name = arenas.local().share_str("Ferris");
+/// arenas.swap();
+/// arenas.swap();
+/// assert_eq!(arenas.get(name), Some("Ferris"));
+/// arenas.swap();
+/// assert_eq!(arenas.get(name), None);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LivesFor {
+    /// Its own alone: for those who never look back. The least memory, and the fastest.
+    OnePeriod,
+    /// Its own and the next: systems see what other systems made in the frame before, in any order.
+    #[default]
+    TwoPeriods,
+    /// Its own and the next two: for a render world that keeps two frames.
+    ThreePeriods,
+}
+
+impl LivesFor {
+    /// Returns the number of periods.
+    pub const fn periods(self) -> usize {
+        match self {
+            Self::OnePeriod => 1,
+            Self::TwoPeriods => 2,
+            Self::ThreePeriods => 3,
+        }
+    }
+}
+
+const WORKER_CAPACITY_BYTES: usize = if cfg!(target_family = "wasm") {
+    256 << 10
+} else if cfg!(all(unix, target_pointer_width = "64")) {
+    16 << 20
+} else {
+    1 << 20
+};
+
+/// The first chunk of a standalone arena: there may be one for each system.
+pub(crate) const STANDALONE_CAPACITY_BYTES: usize = 64 << 10;

@@ -3,20 +3,27 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Names one use of one generation, or of one arena that stands alone.
+/// Names one use of one generation, or of one standalone arena.
 pub(crate) type Stamp = u64;
+
+/// The stamp of nothing: of a generation that is not in use, and of a handle that was never set.
+pub(crate) const NONE: Stamp = 0;
+
+/// The first stamps of a run are never given, so that the ages of its early periods do not reach
+/// into another run.
+const NEVER_GIVEN: u64 = 8;
 
 /// Stamps that a run takes from its counter at a time.
 const RUN_LENGTH: u64 = 1 << 32;
 
-/// Stamps that an arena that stands alone takes at a time; a power of two.
+/// Stamps that a standalone arena takes at a time; a power of two.
 const BLOCK_LENGTH: u64 = 1 << 16;
 
-/// The first stamp of arenas that stand alone; those of runs are lower.
+/// The first stamp of standastandalone arenas; those of runs are lower.
 const FIRST_BLOCK: Stamp = 1 << 63;
 
 /// The process-wide counter of runs. Zero is never given: it is the stamp of nothing.
-static NEXT_RUN: AtomicU64 = AtomicU64::new(1);
+static NEXT_RUN: AtomicU64 = AtomicU64::new(NONE + 1);
 
 /// The process-wide counter of blocks, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
@@ -28,19 +35,19 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^31 `FrameArenas` and 2^47 lone arenas outlast any process")
+        .expect("2^31 `FrameArenas` and 2^47 standalone arenas outlast any process")
 }
 
-/// Returns a stamp for an arena that stands alone.
+/// Returns a stamp for a standalone arena.
 ///
 /// The arena owns those that [`after`] gives from it on, too.
-pub(crate) fn single() -> Stamp {
+pub(crate) fn standalone() -> Stamp {
     take(&NEXT_BLOCK, BLOCK_LENGTH, Stamp::MAX)
 }
 
-/// Returns the stamp that follows one of [`single`] or of this function; each may be passed once.
+/// Returns the stamp that follows one of [`standalone`] or of this function; each may be passed once.
 pub(crate) fn after(stamp: Stamp) -> Stamp {
-    next_in_block(stamp).unwrap_or_else(single)
+    next_in_block(stamp).unwrap_or_else(standalone)
 }
 
 /// Returns the stamp that follows, unless that takes another block. No other thread is asked.
@@ -65,7 +72,7 @@ impl StampRun {
         let first = take(&NEXT_RUN, RUN_LENGTH, FIRST_BLOCK);
         Self {
             first,
-            last_given: first,
+            last_given: first + NEVER_GIVEN - 1,
         }
     }
 
@@ -73,15 +80,14 @@ impl StampRun {
     pub(crate) fn advance(&mut self) -> Stamp {
         if self.last_given - self.first == RUN_LENGTH - 1 {
             *self = Self::new();
-        } else {
-            self.last_given += 1;
         }
+        self.last_given += 1;
         self.last_given
     }
 
     /// Returns how many stamps ago this run gave `stamp`, if it did.
     pub(crate) fn age(&self, stamp: Stamp) -> Option<u64> {
-        (self.first..=self.last_given)
+        (self.first + NEVER_GIVEN..=self.last_given)
             .contains(&stamp)
             .then(|| self.last_given - stamp)
     }
@@ -95,7 +101,7 @@ mod tests {
     fn runs_never_overlap() {
         let mut a = StampRun::new();
         let b = StampRun::new();
-        let alone = single();
+        let alone = standalone();
         let given = a.advance();
         assert_eq!(a.age(given), Some(0));
         assert_eq!(a.age(b.last_given), None);
@@ -105,8 +111,8 @@ mod tests {
 
     #[test]
     fn blocks_never_overlap() {
-        let first = single();
-        let other = single();
+        let first = standalone();
+        let other = standalone();
         let mut stamp = first;
         for _ in 1..BLOCK_LENGTH {
             stamp = after(stamp);

@@ -221,7 +221,7 @@ fn an_error_changes_nothing() {
             arena.used_bytes(),
             arena.capacity_bytes(),
             arena.overflows(),
-            arena.remaining_bytes(),
+            arena.chunk_remaining_bytes(),
         )
     };
     let before = figures(&arena);

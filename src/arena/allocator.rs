@@ -3,12 +3,11 @@
 
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use allocator_api2::alloc::{AllocError, Allocator};
 
+use super::FrameArena;
 use super::slices::array_layout;
-use super::{FrameArena, bump, poison};
 use crate::containers::FrameVec;
 use crate::error::ArenaError;
 
@@ -32,10 +31,10 @@ unsafe impl Allocator for &FrameArena {
 
     #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        if let Some(block) = self.newest(block, layout.size()) {
-            // The frame's end will not see how much there was.
-            self.note_peak();
-            self.resize_newest(block, layout.size(), 0);
+        if let Some(block) = self.cursor.newest(block, layout.size()) {
+            // The period's end will not see how much there was.
+            self.peaks.note(self.used_now());
+            self.cursor.resize(block, layout.size(), 0);
         }
     }
 
@@ -65,9 +64,10 @@ unsafe impl Allocator for &FrameArena {
             // SAFETY: the caller owns `block`, and `new` is not larger than `old`.
             return unsafe { self.move_block(block, new.size(), new) };
         }
-        if let Some(block) = self.newest(block, old.size()) {
-            self.note_peak();
-            return Ok(self.resize_newest(block, old.size(), new.size()));
+        if let Some(newest) = self.cursor.newest(block, old.size()) {
+            self.peaks.note(self.used_now());
+            self.cursor.resize(newest, old.size(), new.size());
+            return Ok(NonNull::slice_from_raw_parts(newest, new.size()));
         }
         Ok(NonNull::slice_from_raw_parts(block, new.size()))
     }
@@ -89,10 +89,11 @@ impl FrameArena {
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
         // A block of no bytes may happen to lie at the cursor; it grows there like any other.
-        if let Some(block) = self.newest(block, old_bytes)
-            && bump::bump(block.addr().get(), self.end.get(), new.size(), 1).is_some()
+        if let Some(newest) = self.cursor.newest(block, old_bytes)
+            && self.cursor.has_room(newest, new.size())
         {
-            return Ok(self.resize_newest(block, old_bytes, new.size()));
+            self.cursor.resize(newest, old_bytes, new.size());
+            return Ok(NonNull::slice_from_raw_parts(newest, new.size()));
         }
         // SAFETY: the caller owns `block`, and `new` is not smaller.
         unsafe { self.move_block(block, old_bytes, new) }
@@ -102,11 +103,8 @@ impl FrameArena {
     #[cold]
     #[inline(never)]
     fn allocate_elsewhere(&self, layout: Layout) -> Result<NonNull<u8>, AllocError> {
-        self.take_elsewhere(layout).map_err(|error| {
-            match self.refusals.get() {
-                Refusals::Reported => report(error),
-                Refusals::Kept(_) => self.refusals.set(Refusals::Kept(Some(error))),
-            }
+        self.take_slow(layout).map_err(|error| {
+            let _ = error;
             AllocError
         })
     }
@@ -117,7 +115,7 @@ impl FrameArena {
         vec: &mut FrameVec<'_, T>,
         additional: usize,
     ) -> Result<(), ArenaError> {
-        if self.with_reasons(|| vec.try_reserve(additional)).is_ok() {
+        if vec.try_reserve(additional).is_ok() {
             return Ok(());
         }
         self.try_reserve_exact(vec, additional)
@@ -130,55 +128,8 @@ impl FrameArena {
         additional: usize,
     ) -> Result<(), ArenaError> {
         let requested = array_layout::<T>(vec.len().saturating_add(additional))?.size();
-        self.with_reasons(|| vec.try_reserve_exact(additional))
-            .map_err(|reason| reason.unwrap_or(ArenaError::AllocationFailed { requested }))
-    }
-
-    /// Asks the arena through the allocator trait, and returns why it refused, if it did.
-    fn with_reasons<E>(
-        &self,
-        ask: impl FnOnce() -> Result<(), E>,
-    ) -> Result<(), Option<ArenaError>> {
-        self.refusals.set(Refusals::Kept(None));
-        let asked = ask();
-        match (asked, self.refusals.replace(Refusals::Reported)) {
-            (Ok(()), _) => Ok(()),
-            (Err(_), Refusals::Kept(reason)) => Err(reason),
-            (Err(_), Refusals::Reported) => Err(None),
-        }
-    }
-
-    /// Returns the block if it ends at the cursor, in the active chunk.
-    ///
-    /// Two chunks may lie side by side, so that a block at the end of one ends where the other
-    /// begins: hence the look at the start. The pointer returned is made from the cursor, which
-    /// may access the whole chunk; the caller's may access the block alone.
-    #[inline]
-    fn newest(&self, block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
-        let newest = self
-            .cursor
-            .load(Relaxed)
-            .wrapping_sub(bump::round_up(bytes));
-        let is_newest =
-            newest.addr() == block.addr().get() && newest.addr() >= self.start.load(Relaxed).addr();
-        // SAFETY: it has the address of `block`, which is not null.
-        is_newest.then(|| unsafe { NonNull::new_unchecked(newest) })
-    }
-
-    /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned.
-    #[inline]
-    fn resize_newest(
-        &self,
-        block: NonNull<u8>,
-        old_bytes: usize,
-        new_bytes: usize,
-    ) -> NonNull<[u8]> {
-        let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
-        let cursor = block.as_ptr().wrapping_add(new_step);
-        self.cursor.store(cursor, Relaxed);
-        poison::mark_dead(cursor, old_step.saturating_sub(new_step));
-        poison::mark_live(block.as_ptr(), new_bytes);
-        NonNull::slice_from_raw_parts(block, new_bytes)
+        vec.try_reserve_exact(additional)
+            .map_err(|_| ArenaError::AllocationFailed { requested })
     }
 
     /// Copies the first `bytes` of `block` to a new place.
@@ -205,25 +156,6 @@ impl FrameArena {
 #[inline(always)]
 fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
     block.addr().get() & (align - 1) == 0
-}
-
-/// What becomes of the reason why the arena refused a container, for which `AllocError` has no room.
-#[derive(Clone, Copy)]
-pub(super) enum Refusals {
-    /// The container is about to fail, so it is logged.
-    Reported,
-    /// The arena itself asks, and takes it from here.
-    Kept(Option<ArenaError>),
-}
-
-/// Says once why a container is about to fail.
-#[cold]
-fn report(error: ArenaError) {
-    // Not a `Once`: a listener may panic, or fail to allocate and come here again.
-    static REPORTED: AtomicBool = AtomicBool::new(false);
-    if !REPORTED.swap(true, Relaxed) {
-        tracing::error!("{error}");
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,16 @@
 //! The bytes that a set of arenas may take from the global allocator, and has taken.
 #![forbid(unsafe_code)]
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-use crate::error::{ArenaError, Limit};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// One limit, shared by every chunk of every worker and generation.
+// All counters are relaxed: they guard no other memory.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit_bytes: usize,
     reserved_bytes: AtomicUsize,
+    /// Allocations that a limit refused since the last time somebody asked.
+    refusals: AtomicU32,
 }
 
 impl Budget {
@@ -17,33 +18,45 @@ impl Budget {
         Self {
             limit_bytes: limit_bytes.unwrap_or(usize::MAX),
             reserved_bytes: AtomicUsize::new(0),
+            refusals: AtomicU32::new(0),
         }
+    }
+
+    pub(crate) fn limit_bytes(&self) -> usize {
+        self.limit_bytes
     }
 
     pub(crate) fn reserved_bytes(&self) -> usize {
         self.reserved_bytes.load(Relaxed)
     }
 
-    /// Takes `bytes` from the budget; [`release`](Self::release) gives them back.
-    pub(super) fn reserve(&self, bytes: usize) -> Result<(), ArenaError> {
-        // The counter guards no other memory, so relaxed is enough.
+    /// Returns what the limit leaves.
+    pub(super) fn remaining_bytes(&self) -> usize {
+        self.limit_bytes - self.reserved_bytes()
+    }
+
+    /// Takes `bytes` from the budget, if it has them; [`release`](Self::release) gives them back.
+    pub(super) fn reserve(&self, bytes: usize) -> bool {
         self.reserved_bytes
             .try_update(Relaxed, Relaxed, |reserved| {
                 reserved
                     .checked_add(bytes)
                     .filter(|&sum| sum <= self.limit_bytes)
             })
-            .map(drop)
-            .map_err(|reserved| ArenaError::Exhausted {
-                requested: bytes,
-                remaining: self.limit_bytes - reserved,
-                limit: Limit::Budget {
-                    bytes: self.limit_bytes,
-                },
-            })
+            .is_ok()
     }
 
     pub(super) fn release(&self, bytes: usize) {
         self.reserved_bytes.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Counts an allocation that a limit refused.
+    pub(super) fn count_refusal(&self) {
+        self.refusals.fetch_add(1, Relaxed);
+    }
+
+    /// Returns the refusals since the last call.
+    pub(crate) fn take_refusals(&self) -> u32 {
+        self.refusals.swap(0, Relaxed)
     }
 }

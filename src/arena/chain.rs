@@ -1,47 +1,59 @@
-//! The chain of chunks: where memory comes from when the active one is full.
+//! The chunks of an arena, in the order in which it uses them.
 #![forbid(unsafe_code)]
 
 use std::alloc::Layout;
+use std::cell::{Cell, RefCell};
 use std::mem;
-use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use super::chunk::{self, Chunk};
-use super::{FrameArena, bump, dangling};
-use crate::error::{ArenaError, Limit};
-use crate::settings::OverflowPolicy;
+use super::bump;
+use super::chunk::Chunk;
+use super::cursor::Cursor;
+use crate::error::ArenaError;
 
-/// A growing chunk is never made smaller than this, or a first chunk of no bytes would set the pace.
-const MIN_GROWTH_BYTES: usize = 1 << 10;
-
-/// A growing chunk is never made larger than this for growth's sake alone.
-const MAX_GROWTH_BYTES: usize = 64 << 20;
-
-/// Returns the size of the second chunk.
-pub(super) fn first_growth(first_chunk_bytes: usize) -> usize {
-    first_chunk_bytes.max(MIN_GROWTH_BYTES)
+/// The chunks: used ones, the active one, and free ones behind it.
+///
+/// The figures are atomic so that other threads can read them; the owner alone writes them.
+#[derive(Default)]
+pub(super) struct Chain {
+    chunks: RefCell<Vec<Chunk>>,
+    /// The index of the active chunk.
+    active: Cell<usize>,
+    /// Bytes used in the chunks before the active one.
+    closed_bytes: AtomicUsize,
+    capacity_bytes: AtomicUsize,
+    /// How often the arena moved on to another chunk since it was rewound.
+    moves: AtomicU32,
 }
 
-impl FrameArena {
-    /// Takes memory from another chunk: a kept one, or a new one.
-    ///
-    /// An error changes nothing.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn take_elsewhere(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
-        if layout.size() == 0 {
-            return Ok(dangling(layout));
-        }
-        if !self.activate_kept_chunk(layout) {
-            self.add_chunk(layout)?;
-        }
-        let memory = self.take(layout.size(), layout.align());
-        self.note_peak();
-        Ok(memory.expect("a chunk chosen for a layout has room for it"))
+impl Chain {
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.borrow().is_empty()
+    }
+
+    /// Whether the first chunk is the active one.
+    pub(super) fn is_rewound(&self) -> bool {
+        self.active.get() == 0
+    }
+
+    /// Returns the bytes used in the chunks before the active one.
+    #[inline]
+    pub(super) fn closed_bytes(&self) -> usize {
+        self.closed_bytes.load(Relaxed)
+    }
+
+    /// Returns the bytes of all chunks.
+    pub(super) fn capacity_bytes(&self) -> usize {
+        self.capacity_bytes.load(Relaxed)
+    }
+
+    /// Returns how often the arena moved on to another chunk since it was rewound.
+    pub(super) fn moves(&self) -> u32 {
+        self.moves.load(Relaxed)
     }
 
     /// Moves on to the first chunk behind the active one that has room for `layout`.
-    fn activate_kept_chunk(&self, layout: Layout) -> bool {
+    pub(super) fn activate_kept(&self, cursor: &Cursor, layout: Layout) -> bool {
         let mut chunks = self.chunks.borrow_mut();
         let next = self.active.get() + 1;
         let has_room = |chunk: &Chunk| {
@@ -52,53 +64,22 @@ impl FrameArena {
             return false;
         };
         chunks.swap(next, found);
-        self.activate(&mut chunks, next);
+        self.activate(cursor, &mut chunks, next);
         true
     }
 
-    /// Makes a chunk with room for `layout` and activates it.
-    #[cold]
-    fn add_chunk(&self, layout: Layout) -> Result<(), ArenaError> {
-        let is_first = self.chunks.borrow().is_empty();
-        // The start of a chunk has the alignment asked for, so there is no padding to add.
-        let needed = bump::round_up(layout.size());
-        let wanted = if is_first {
-            self.first_chunk_bytes
-        } else {
-            self.growth_bytes.get()
-        };
-        let is_limited = self.overflow == OverflowPolicy::Fail;
-        if is_limited && (!is_first || needed > chunk::round_up(wanted)) {
-            return Err(self.exhausted(layout.size(), is_first));
-        }
-        let make = |bytes| Chunk::new(bytes, layout.align(), &self.budget);
-        let chunk = match make(wanted.max(needed)) {
-            // Not under a limit: there the first chunk is the only one, and would stay small.
-            Err(_) if needed < wanted && !is_limited => make(needed),
-            made => made,
-        }?;
-
-        self.push_chunk(chunk)?;
-        if !is_first {
-            // What a single large allocation took does not set the pace of growth.
-            self.growth_bytes
-                .set(wanted.saturating_mul(2).min(MAX_GROWTH_BYTES.max(wanted)));
-        }
-        Ok(())
-    }
-
     /// Puts a chunk behind the active one and activates it.
-    pub(super) fn push_chunk(&self, chunk: Chunk) -> Result<(), ArenaError> {
+    pub(super) fn push(&self, cursor: &Cursor, chunk: Chunk) -> Result<(), ArenaError> {
         self.reserve_place()?;
         let mut chunks = self.chunks.borrow_mut();
-        self.capacity_bytes
-            .store(self.capacity_bytes() + chunk.bytes(), Relaxed);
+        let capacity_bytes = self.capacity_bytes() + chunk.bytes();
+        self.capacity_bytes.store(capacity_bytes, Relaxed);
         chunks.push(chunk);
         // Chunks that were too small for the layout at hand stay free for the next one.
         let last = chunks.len() - 1;
         let next = last.min(self.active.get() + 1);
         chunks.swap(next, last);
-        self.activate(&mut chunks, next);
+        self.activate(cursor, &mut chunks, next);
         Ok(())
     }
 
@@ -129,32 +110,48 @@ impl FrameArena {
     }
 
     /// Makes the chunk at `index` the active one, and closes the one that was.
-    fn activate(&self, chunks: &mut [Chunk], index: usize) {
+    fn activate(&self, cursor: &Cursor, chunks: &mut [Chunk], index: usize) {
         if index > 0 {
-            let used = self.cursor.load(Relaxed).addr() - self.start.load(Relaxed).addr();
+            let used = cursor.used_bytes();
             chunks[index - 1].used_bytes = used;
-            self.closed_bytes
-                .store(self.closed_bytes.load(Relaxed) + used, Relaxed);
-            self.overflows.store(self.overflows() + 1, Relaxed);
-            self.recycle_takes_work.set(true);
+            self.closed_bytes.store(self.closed_bytes() + used, Relaxed);
+            self.moves.store(self.moves() + 1, Relaxed);
         }
         self.active.set(index);
-        self.end.set(chunks[index].end_address());
-        self.start.store(chunks[index].start(), Relaxed);
-        self.cursor.store(chunks[index].start(), Relaxed);
+        cursor.enter(&chunks[index]);
     }
 
-    fn exhausted(&self, requested: usize, is_first: bool) -> ArenaError {
-        let bytes = chunk::round_up(self.first_chunk_bytes);
-        let remaining = if is_first {
-            bytes
-        } else {
-            self.remaining_bytes()
-        };
-        ArenaError::Exhausted {
-            requested,
-            remaining,
-            limit: Limit::Worker { bytes },
+    /// Calls `visit` for each chunk with the bytes that are used in it.
+    pub(super) fn for_each_used(&mut self, cursor: &Cursor, mut visit: impl FnMut(&Chunk, usize)) {
+        let active = *self.active.get_mut();
+        for (index, chunk) in self.chunks.get_mut().iter().enumerate().take(active + 1) {
+            let is_active = index == active;
+            visit(
+                chunk,
+                if is_active {
+                    cursor.used_bytes()
+                } else {
+                    chunk.used_bytes
+                },
+            );
         }
+    }
+
+    /// Returns to the first chunk; all of them are free.
+    pub(super) fn rewind(&mut self, cursor: &mut Cursor) {
+        if let Some(first) = self.chunks.get_mut().first() {
+            cursor.enter(first);
+        }
+        *self.active.get_mut() = 0;
+        *self.closed_bytes.get_mut() = 0;
+        *self.moves.get_mut() = 0;
+    }
+
+    /// Frees all chunks.
+    pub(super) fn clear(&mut self, cursor: &mut Cursor) {
+        self.rewind(cursor);
+        *cursor = Cursor::nowhere();
+        self.chunks.get_mut().clear();
+        *self.capacity_bytes.get_mut() = 0;
     }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::budget::Budget;
 use super::bump::MAX_ADDRESS;
 use super::poison;
-use crate::error::ArenaError;
 
 /// Chunks of different workers never share a cache line, nor the pair that is prefetched.
 const CHUNK_ALIGN: usize = 128;
@@ -35,28 +34,36 @@ pub(super) struct Chunk {
     pub(super) used_bytes: usize,
 }
 
+/// Who had no room for a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The budget of the arenas.
+    ByBudget,
+    /// The global allocator, or the highest address that `bump` can compute with.
+    ByAllocator,
+}
+
 // SAFETY: a chunk owns its block, which may be used and freed on any thread.
 unsafe impl Send for Chunk {}
 
 impl Chunk {
-    /// Allocates at least `bytes`, starting at a multiple of `align`.
+    /// Allocates at least `bytes`, starting at a multiple of `align`, if the budget and the global
+    /// allocator have them.
     ///
     /// The memory is not touched: an operating system that commits pages lazily
     /// gives only addresses.
-    pub(super) fn new(
-        bytes: usize,
-        align: usize,
-        budget: &Arc<Budget>,
-    ) -> Result<Self, ArenaError> {
-        let failed = ArenaError::AllocationFailed { requested: bytes };
-        let layout =
-            Layout::from_size_align(round_up(bytes), align.max(CHUNK_ALIGN)).map_err(|_| failed)?;
-        budget.reserve(layout.size())?;
+    pub(super) fn new(bytes: usize, align: usize, budget: &Arc<Budget>) -> Result<Self, Refused> {
+        let Ok(layout) = Layout::from_size_align(round_up(bytes), align.max(CHUNK_ALIGN)) else {
+            return Err(Refused::ByAllocator);
+        };
+        if !budget.reserve(layout.size()) {
+            return Err(Refused::ByBudget);
+        }
         // SAFETY: the size is at least `CHUNK_ALIGN`, so not zero.
         let start = unsafe { std::alloc::alloc(layout) };
         let Some(start) = NonNull::new(start) else {
             budget.release(layout.size());
-            return Err(failed);
+            return Err(Refused::ByAllocator);
         };
         // From here on, dropping the chunk gives everything back.
         let chunk = Self {
@@ -65,8 +72,8 @@ impl Chunk {
             budget: Arc::clone(budget),
             used_bytes: 0,
         };
-        if chunk.start.addr().get() > MAX_ADDRESS - chunk.bytes() {
-            return Err(failed);
+        if chunk.end_address() > MAX_ADDRESS {
+            return Err(Refused::ByAllocator);
         }
         poison::mark_dead(chunk.start(), chunk.bytes());
         Ok(chunk)
@@ -92,6 +99,7 @@ impl Chunk {
     }
 
     pub(super) fn end_address(&self) -> usize {
+        // The block lies within the address space, so the sum does not wrap around.
         self.start.addr().get() + self.layout.size()
     }
 

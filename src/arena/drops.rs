@@ -95,7 +95,7 @@ impl FrameArena {
             // - so do the values, which the caller vouches for;
             // - `T` is `Send`.
             unsafe { self.drops.push(entry, values) };
-            self.recycle_takes_work.set(true);
+            self.needs_cleanup.set(true);
         }
     }
 }

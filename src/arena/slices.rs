@@ -212,7 +212,7 @@ impl FrameArena {
     fn try_take_slice<T>(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
             Some(memory) => Ok(memory),
-            None => self.take_elsewhere(layout),
+            None => self.take_slow(layout),
         }
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// Makes the first chunks of both generations of as many workers as there are cores.
+    /// Makes the first chunks of all generations of as many workers as there are cores.
     ///
     /// Without `pretouch_bytes` it makes none, and does not ask the system how many there are.
     pub(crate) fn for_all_cores(settings: &FrameArenaSettings, budget: &Arc<Budget>) -> Self {
@@ -23,7 +23,7 @@ impl Stock {
             return Self::default();
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self::new(settings, budget, 2 * cores)
+        Self::new(settings, budget, settings.lives_for.periods() * cores)
     }
 
     /// Makes as many first chunks as the budget and the system allow, up to `count`.
@@ -58,7 +58,7 @@ impl FrameArena {
     pub(crate) fn with_chunk_of(self, stock: &Stock) -> Self {
         if let Some(chunk) = stock.take() {
             // A failure leaves it as it was: it makes its first chunk when it needs one.
-            self.push_chunk(chunk).unwrap_or(());
+            self.add_to_chain(chunk).unwrap_or(());
         }
         self
     }
@@ -84,7 +84,7 @@ mod tests {
         let budget = Arc::new(Budget::new(None));
         let stock = Stock::new(&settings, &budget, 1);
         assert_eq!(budget.reserved_bytes(), 64 << 10);
-        let arena = || FrameArena::in_budget(&settings, Arc::clone(&budget), stamp::single());
+        let arena = || FrameArena::in_budget(&settings, Arc::clone(&budget), stamp::standalone());
         let first = arena().with_chunk_of(&stock);
         assert_eq!(first.capacity_bytes(), 64 << 10);
         assert_eq!((first.used_bytes(), first.overflows()), (0, 0));

@@ -34,7 +34,7 @@ impl FrameArena {
     pub fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), layout.align()) {
             Some(memory) => Ok(memory),
-            None => self.take_elsewhere(layout),
+            None => self.take_slow(layout),
         }
     }
 
@@ -131,7 +131,7 @@ impl FrameArena {
     fn try_take_for<T>(&self) -> Result<NonNull<u8>, ArenaError> {
         match self.take_for::<T>() {
             Some(memory) => Ok(memory),
-            None => self.take_elsewhere(Layout::new::<T>()),
+            None => self.take_slow(Layout::new::<T>()),
         }
     }
 
@@ -141,8 +141,7 @@ impl FrameArena {
     #[cold]
     #[inline(never)]
     pub(super) fn alloc_layout_elsewhere(&self, layout: Layout) -> NonNull<u8> {
-        self.take_elsewhere(layout)
-            .unwrap_or_else(|error| fail(error))
+        self.take_slow(layout).unwrap_or_else(|error| fail(error))
     }
 
     #[cold]

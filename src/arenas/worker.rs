@@ -1,60 +1,30 @@
-//! Which thread owns which arena, and how it finds it quickly.
+//! The arena of one worker, and which thread owns it.
 #![expect(
     unsafe_code,
     reason = "lends arenas, which are not `Sync`, each to its owner alone"
 )]
 
-use std::cell::Cell;
+use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::thread::{self, NOBODY, ThreadToken};
 use crate::arena::FrameArena;
-use crate::panics::FirstPanic;
 use crate::stamp::Stamp;
-
-/// The identity of a thread: a number that no other thread of this process has, had or will have.
-type ThreadToken = u64;
-
-/// The token of no thread.
-const NOBODY: ThreadToken = 0;
-
-thread_local! {
-    // Neither has a destructor, so both can be used as long as the thread runs code at all, the
-    // destructors of other thread locals included.
-    static TOKEN: Cell<ThreadToken> = const { Cell::new(NOBODY) };
-    static LAST_USED: Cell<(Stamp, *const FrameArena)> = const { Cell::new((0, ptr::null())) };
-}
-
-/// Returns the arena that this thread used last, if it belongs to the generation with `stamp`.
-#[inline(always)]
-pub(crate) fn last_used(stamp: Stamp) -> Option<*const FrameArena> {
-    let (last_stamp, arena) = LAST_USED.get();
-    (last_stamp == stamp).then_some(arena)
-}
-
-/// Remembers an arena of this thread, for [`last_used`].
-pub(crate) fn remember(stamp: Stamp, arena: &FrameArena) {
-    LAST_USED.set((stamp, arena));
-}
-
-fn current_token() -> ThreadToken {
-    static NEXT: AtomicU64 = AtomicU64::new(NOBODY + 1);
-    if TOKEN.get() == NOBODY {
-        TOKEN.set(NEXT.fetch_add(1, Relaxed));
-    }
-    TOKEN.get()
-}
 
 /// An arena that belongs to the first thread that claims it, until it is recycled.
 ///
 /// `ThreadLocal` gives the place of a thread that ended to a new one, and a thread may go on using
 /// what it got from there while its thread locals are destroyed. So the place alone is not proof
 /// of ownership; the claim is.
-pub(crate) struct Worker {
-    arena: FrameArena,
+pub(super) struct Worker {
+    arena: UnsafeCell<FrameArena>,
     owner: AtomicU64,
+    /// The worker that was claimed before this one in its generation.
+    pub(super) claimed_before: AtomicPtr<Worker>,
+    /// Where the meter listed its thread last; a guess.
+    pub(super) seat: AtomicUsize,
     /// Who claimed it last. Kept beyond a recycle: the next owner is mostly the same.
     named: Mutex<(ThreadToken, Arc<str>)>,
     /// For a thread that finds this one claimed by another.
@@ -63,28 +33,59 @@ pub(crate) struct Worker {
 
 // SAFETY: through `&Worker`, threads that are not the owner reach
 // - the atomics, the mutex and the `OnceLock`, which are `Sync`;
-// - of the arena its figures alone (`used_bytes`, `capacity_bytes`, `overflows`), which are atomics.
-// The arena itself is lent by `claim`, to one thread until the next recycle, which takes `&mut`.
+// - of the arena its figures alone, through `figures`: they read atomics, and what changes under
+//   `&mut FrameArena` alone.
+// The arena itself is lent by `claim`, to one thread until the next recycle, and by `arena_mut`,
+// whose caller promises that there is no such thread.
 unsafe impl Sync for Worker {}
 
+/// What others may see of an arena while its owner allocates.
+#[derive(Clone, Copy)]
+pub(super) struct Figures {
+    pub(super) used_bytes: usize,
+    pub(super) peak_bytes: usize,
+    pub(super) capacity_bytes: usize,
+    pub(super) overflows: u32,
+}
+
 impl Worker {
-    pub(crate) fn new(arena: FrameArena) -> Self {
+    pub(super) fn new(arena: FrameArena) -> Self {
         Self {
-            arena,
+            arena: UnsafeCell::new(arena),
             owner: AtomicU64::new(NOBODY),
+            claimed_before: AtomicPtr::new(ptr::null_mut()),
+            seat: AtomicUsize::new(0),
             named: Mutex::new((NOBODY, Arc::from(""))),
             next: OnceLock::new(),
         }
     }
 
-    /// Returns the first arena in this chain that is, or becomes, the calling thread's.
-    pub(crate) fn claim(&self, make: impl Fn() -> Worker) -> &FrameArena {
-        let token = current_token();
+    /// Finds the first worker in this chain that is, or becomes, the calling thread's.
+    ///
+    /// A worker that was free gets `stamp`, and `enlist` is called with it.
+    pub(super) fn claim<'a>(
+        &'a self,
+        stamp: Stamp,
+        make: impl Fn() -> Worker,
+        enlist: impl FnOnce(&'a Worker),
+    ) -> &'a FrameArena {
+        let token = thread::current_token();
         let mut worker = self;
-        while !worker.claim_for(token) {
-            worker = worker.next_or(&make);
+        let is_new = loop {
+            match worker.claim_for(token) {
+                Claim::Made => break true,
+                Claim::Held => break false,
+                Claim::Refused => worker = worker.next_or(&make),
+            }
+        };
+        if is_new {
+            // SAFETY: the worker was free, and nobody sees it before it is enlisted.
+            unsafe { worker.arena_mut() }.set_stamp(stamp);
+            enlist(worker);
         }
-        &worker.arena
+        // SAFETY: this thread has the claim, so no other thread uses the arena, and `arena_mut` is
+        // not called while what lent the generation is borrowed.
+        unsafe { &*worker.arena.get() }
     }
 
     /// Returns the next worker of the chain, and makes it if there is none.
@@ -98,63 +99,68 @@ impl Worker {
         self.next().expect("it was just set")
     }
 
-    fn claim_for(&self, token: ThreadToken) -> bool {
+    fn claim_for(&self, token: ThreadToken) -> Claim {
         // Relaxed: a claim publishes nothing. What the last owner wrote was made visible by the
         // `&mut` of the recycle that set the owner back.
         match self.owner.compare_exchange(NOBODY, token, Relaxed, Relaxed) {
             Ok(_) => {
                 let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
                 if named.0 != token {
-                    *named = (token, thread_name());
+                    *named = (token, thread::current_name());
                 }
-                true
+                Claim::Made
             }
-            Err(owner) => owner == token,
+            Err(owner) if owner == token => Claim::Held,
+            Err(_) => Claim::Refused,
         }
     }
 
-    /// Makes the arena free for any thread.
-    #[inline]
-    pub(crate) fn recycle(&mut self, stamp: Stamp, trim: bool, panic: &mut FirstPanic) {
-        *self.owner.get_mut() = NOBODY;
-        self.arena.recycle(stamp, panic);
-        if trim {
-            self.arena.trim();
-        }
+    /// Ends the claim. The arena is to be recycled first.
+    pub(super) fn release(&self) {
+        self.owner.store(NOBODY, Relaxed);
     }
 
-    pub(crate) fn run_drops(&mut self, panic: &mut FirstPanic) {
-        self.arena.run_drops(panic);
+    /// Returns the arena for recycling.
+    ///
+    /// # Safety
+    /// No thread uses the arena, or reads its figures, while the reference lives: the caller
+    /// holds the `&mut` of whatever lends the arenas of this generation, or has just claimed the
+    /// worker and not told anybody yet.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the caller promises that it is the only one"
+    )]
+    pub(super) unsafe fn arena_mut(&self) -> &mut FrameArena {
+        // SAFETY: the caller promises that nobody else uses the arena.
+        unsafe { &mut *self.arena.get() }
     }
 
-    pub(crate) fn next(&self) -> Option<&Worker> {
+    pub(super) fn next(&self) -> Option<&Worker> {
         self.next.get().map(|next| &**next)
     }
 
-    pub(crate) fn next_mut(&mut self) -> Option<&mut Worker> {
-        self.next.get_mut().map(|next| &mut **next)
+    /// Returns the thread that has used it since the last recycle, or `NOBODY`.
+    pub(super) fn owner(&self) -> ThreadToken {
+        self.owner.load(Relaxed)
     }
 
-    /// Whether a thread has used it since the last recycle.
-    pub(crate) fn is_claimed(&self) -> bool {
-        self.owner.load(Relaxed) != NOBODY
-    }
-
-    pub(crate) fn name(&self) -> Arc<str> {
+    /// Returns the name of the thread that claimed it last.
+    pub(super) fn name(&self) -> Arc<str> {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&named.1)
     }
 
-    pub(crate) fn used_bytes(&self) -> usize {
-        self.arena.used_bytes()
-    }
-
-    pub(crate) fn capacity_bytes(&self) -> usize {
-        self.arena.capacity_bytes()
-    }
-
-    pub(crate) fn overflows(&self) -> u32 {
-        self.arena.overflows()
+    /// Returns what others may see of the arena.
+    pub(super) fn figures(&self) -> Figures {
+        // SAFETY: a shared reference to the arena, as its owner has; `arena_mut` is not called
+        // meanwhile. Of the arena, only its figures are used, which any thread may read.
+        let arena = unsafe { &*self.arena.get() };
+        Figures {
+            used_bytes: arena.used_bytes(),
+            peak_bytes: arena.peak_bytes(),
+            capacity_bytes: arena.capacity_bytes(),
+            overflows: arena.overflows(),
+        }
     }
 }
 
@@ -168,6 +174,12 @@ impl Drop for Worker {
     }
 }
 
-fn thread_name() -> Arc<str> {
-    Arc::from(std::thread::current().name().unwrap_or("unnamed"))
+/// What became of an attempt to claim a worker.
+enum Claim {
+    /// It was free.
+    Made,
+    /// The thread had it already.
+    Held,
+    /// Another thread has it.
+    Refused,
 }

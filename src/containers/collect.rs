@@ -40,7 +40,7 @@ impl FrameArena {
 
     /// Returns how many elements fit into the first bytes, padding included.
     fn room_for_some<T>(&self) -> usize {
-        let bytes = self.remaining_bytes().min(FIRST_BYTES);
+        let bytes = self.chunk_remaining_bytes().min(FIRST_BYTES);
         bytes.saturating_sub(align_of::<T>()) / size_of::<T>().max(1)
     }
 }

@@ -119,7 +119,7 @@ impl<'a> FrameString<'a> {
 const FIRST_BYTES: usize = 64;
 
 fn first_room(arena: &FrameArena) -> usize {
-    arena.remaining_bytes().min(FIRST_BYTES)
+    arena.chunk_remaining_bytes().min(FIRST_BYTES)
 }
 
 /// A writer that remembers why it failed: `fmt::Error` has no room for the reason.

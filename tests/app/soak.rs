@@ -169,7 +169,7 @@ fn hold_leases(arenas: Res<FrameArenas>, mut leases: ResMut<Leases>) {
 /// other.
 fn check_figures(arenas: Res<FrameArenas>, expected: Res<Expected>, mut totals: ResMut<Totals>) {
     let used = expected.0.swap(0, Relaxed);
-    assert_eq!(arenas.used_bytes(), used);
+    assert_eq!(arenas.used_bytes_so_far(), used);
     let usage = arenas.usage();
     assert_eq!(usage.frame + 1, arenas.frame());
     assert_eq!(

@@ -34,7 +34,7 @@ fn a_swap_is_complete_although_a_lease_ended_in_the_middle_of_it_with_a_bomb() {
     });
     assert!(exploded);
     assert_eq!(bombs.load(SeqCst), 1);
-    assert_eq!(arenas.used_bytes(), 0, "the new frame starts empty");
+    assert_eq!(arenas.used_bytes_so_far(), 0, "the new frame starts empty");
     let handle = arenas.local().share(7);
     assert_eq!(arenas.get(handle), Some(&7));
 }

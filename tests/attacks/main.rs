@@ -18,7 +18,6 @@ use std::sync::LazyLock;
 
 use bevy_frame_arena::{FrameArena, FrameArenas, OverflowPolicy};
 use common::address::address;
-use common::panics::panics;
 use common::settings::settings;
 use hostile_allocator::{CHUNK_ALIGN, Hostile, Trick, with, with_neighbours};
 
@@ -187,53 +186,6 @@ fn the_pointers_of_moved_and_swapped_arenas_stay_with_their_memory() {
     y.swap();
     y.swap();
     assert_eq!((y.get(in_x), x.get(in_y)), (None, Some(&2)));
-}
-
-/// A listener of the log that does something, and panics.
-struct Listener(fn());
-
-impl tracing::Subscriber for Listener {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, _: &tracing::Event<'_>) {
-        (self.0)();
-        panic!("a listener that panics");
-    }
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-#[test]
-fn a_swap_is_complete_although_a_listener_panics() {
-    let mut arenas = FrameArenas::new(settings(128, OverflowPolicy::Grow));
-    arenas.local().alloc(0_u8);
-    let handle = arenas.local().share([1_u8; 1000]);
-    tracing::subscriber::with_default(Listener(|| {}), || {
-        assert!(panics(|| arenas.swap()), "a frame overflowed");
-        assert_eq!((arenas.frame(), arenas.usage().overflows), (1, 1));
-        assert_eq!(arenas.get(handle), Some(&[1; 1000]));
-        arenas.swap();
-        assert_eq!((arenas.frame(), arenas.get(handle)), (2, None));
-    });
-}
-
-#[test]
-fn a_report_of_a_failure_may_fail_and_panic_itself() {
-    let fail_too = || assert!(full_arena().vec::<u64>().try_reserve(64).is_err());
-    tracing::subscriber::with_default(Listener(fail_too), || {
-        let arena = full_arena();
-        let mut vec = arena.vec::<u64>();
-        assert!(panics(|| drop(vec.try_reserve(64))), "it is reported once");
-        assert!(vec.try_reserve(64).is_err());
-        vec.push(1);
-        assert_eq!(*vec, [1]);
-    });
 }
 
 fn full_arena() -> FrameArena {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
-use bevy_frame_arena::{ArenaError, FrameArena, FrameBox, FrameVec, Limit, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameBox, FrameVec, OverflowPolicy};
 use bevy_platform::hash::FixedHasher;
 
 use crate::common::address::address;
@@ -174,8 +174,9 @@ fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
         refused,
         Err(ArenaError::Exhausted {
             requested: 950,
+            align: 8,
             remaining: 1024 - used,
-            limit: Limit::Worker { bytes: 1024 },
+            limit: ArenaLimit::Worker { bytes: 1024 },
         })
     );
     assert_eq!(arena.used_bytes(), used, "a failure takes nothing");

@@ -2,7 +2,7 @@
 
 use std::alloc::Layout;
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, Limit, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameArenaSettings, OverflowPolicy};
 
 use crate::common::address::address;
 use crate::common::settings::settings;
@@ -178,10 +178,10 @@ fn a_reset_frees_everything_and_reuses_the_memory() {
     let before = address(arena.alloc(1_u64));
     arena.alloc_slice_fill_copy(10, 1_u64);
     assert_eq!(arena.used_bytes(), 88);
-    assert_eq!(arena.remaining_bytes(), KIB - 88);
+    assert_eq!(arena.chunk_remaining_bytes(), KIB - 88);
     arena.reset();
     assert_eq!(arena.used_bytes(), 0);
-    assert_eq!(arena.remaining_bytes(), arena.capacity_bytes());
+    assert_eq!(arena.chunk_remaining_bytes(), arena.capacity_bytes());
     assert_eq!(address(arena.alloc(1_u64)), before);
 }
 
@@ -267,22 +267,24 @@ fn a_hard_limit_fails_with_the_numbers() {
         error,
         ArenaError::Exhausted {
             requested: 2 * KIB,
+            align: 1,
             remaining: KIB,
-            limit: Limit::Worker { bytes: KIB }
+            limit: ArenaLimit::Worker { bytes: KIB }
         }
     );
     arena.alloc_slice_fill_copy(KIB - 16, 0_u8);
     let error = arena.try_alloc([0_u64; 3]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "frame arena exhausted: 24 bytes requested, 16 of 1024 remain; \
-         raise `FrameArenaSettings::worker_capacity_bytes` or let it `Grow`"
+        "frame arena exhausted: 24 bytes requested, aligned to 8, and 16 of 1024 bytes remain; \
+         raise `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
+         `OverflowPolicy::Grow`"
     );
     assert_eq!(*arena.alloc([1_u64; 2]), [1; 2]);
 }
 
 #[test]
-#[should_panic = "frame arena exhausted: 8 bytes requested, 0 of 128 remain"]
+#[should_panic = "frame arena exhausted: 8 bytes requested, aligned to 8, and 0 of 128 bytes remain"]
 fn the_plain_method_panics_with_the_text_of_its_twin() {
     let arena = hard_limit(128);
     for n in 0..=16_u64 {
@@ -341,11 +343,14 @@ fn a_budget_is_kept_to_the_byte() {
         error,
         ArenaError::Exhausted {
             remaining: 0,
-            limit: Limit::Budget { bytes: 6144 },
+            limit: ArenaLimit::Budget { bytes: 6144 },
             ..
         }
     ));
-    assert!(error.to_string().contains("0 of 6144 remain"), "{error}");
+    assert!(
+        error.to_string().contains("0 of 6144 bytes remain"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -387,5 +392,5 @@ fn errors_say_what_happened_in_numbers() {
     assert!(too_long.starts_with(&format!("{} elements of 2 bytes", usize::MAX)));
     let failed = FrameArena::try_new(isize::MAX as usize).map_err(text);
     let failed = failed.unwrap_err();
-    assert!(failed.contains(&format!("could not provide {} bytes", isize::MAX)));
+    assert!(failed.contains(&format!("no block of {} bytes", isize::MAX)));
 }

@@ -2,7 +2,9 @@
 
 use std::alloc::Layout;
 
-use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas, Limit, OverflowPolicy};
+use bevy_frame_arena::{
+    ArenaError, ArenaLimit, FrameArenaSettings, FrameArenas, LivesFor, OverflowPolicy,
+};
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -80,14 +82,14 @@ fn usage_adds_up_over_chunks() {
     for n in 0..1_000_u64 {
         arenas.local().alloc([n; 100]);
     }
-    assert_eq!(arenas.used_bytes(), 800_000);
+    assert_eq!(arenas.used_bytes_so_far(), 800_000);
     arenas.swap();
     let usage = arenas.usage();
     assert_eq!(usage.used_bytes, 800_000);
     assert_eq!((usage.frame, arenas.frame()), (0, 1));
     assert_eq!(usage.workers.len(), 1);
     assert!(usage.overflows > 0 && usage.workers[0].overflows == usage.overflows);
-    assert_eq!(arenas.used_bytes(), 0);
+    assert_eq!(arenas.used_bytes_so_far(), 0);
 }
 
 /// A vector that is freed in place is not in use at the end of the frame.
@@ -154,7 +156,7 @@ fn a_worker_under_a_limit_recovers_when_the_budget_does() {
     assert!(matches!(
         refused,
         Err(ArenaError::Exhausted {
-            limit: Limit::Budget { .. },
+            limit: ArenaLimit::Budget { .. },
             ..
         })
     ));
@@ -164,4 +166,111 @@ fn a_worker_under_a_limit_recovers_when_the_budget_does() {
         let _refused_at_first = arenas.local().try_alloc(1_u8);
     }
     assert!(arenas.local().try_alloc([0_u8; 60 * KIB]).is_ok());
+}
+
+/// Fills a frame with values until the budget refuses one, and returns how many there were.
+fn fill<T: Default>(arenas: &FrameArenas) -> usize {
+    let arena = arenas.local();
+    (0..)
+        .take_while(|_| arena.try_alloc(T::default()).is_ok())
+        .count()
+}
+
+fn with_budget(budget_bytes: usize) -> FrameArenas {
+    FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 16 * MIB,
+        budget_bytes: Some(budget_bytes),
+        ..Default::default()
+    })
+}
+
+#[test]
+fn a_budget_is_used_up_in_few_chunks() {
+    let budget = if cfg!(miri) { 15 * KIB } else { 15 * MIB };
+    let arenas = with_budget(budget);
+    let count = fill::<[u64; 4]>(&arenas);
+    assert!(count * 32 > budget / 10 * 9, "{count} values of 32 bytes");
+    let overflows = arenas.local().overflows();
+    assert!(overflows < 40, "{overflows} chunks");
+}
+
+#[test]
+fn frames_find_memory_again_after_a_spike_that_was_refused() {
+    let budget = if cfg!(miri) { 15 * KIB } else { 15 * MIB };
+    let mut arenas = with_budget(budget);
+    fill::<[u64; 4]>(&arenas);
+    // What the spike took can still be read in the next frame.
+    arenas.swap();
+    for frame in 0..20 {
+        arenas.swap();
+        for _ in 0..budget / 3 / 200 {
+            let refused = arenas.local().try_alloc([0_u64; 25]).err();
+            assert_eq!(refused, None, "in frame {frame}");
+        }
+    }
+    assert_eq!(arenas.usage().refusals, 0);
+}
+
+#[test]
+fn memory_is_given_back_when_it_is_asked_for() {
+    let mut arenas = arenas(None);
+    for _ in 0..3 {
+        frame(&mut arenas, MIB);
+    }
+    arenas.trim();
+    assert!(frame(&mut arenas, KIB) < 2 * MIB);
+    assert_eq!(frame(&mut arenas, KIB), 64 * KIB, "one generation is empty");
+    assert_eq!(frame(&mut arenas, KIB), 128 * KIB);
+}
+
+#[test]
+fn an_idle_worker_gives_its_memory_back_in_the_time_that_the_settings_say() {
+    for lives_for in [
+        LivesFor::OnePeriod,
+        LivesFor::TwoPeriods,
+        LivesFor::ThreePeriods,
+    ] {
+        let mut arenas = FrameArenas::new(FrameArenaSettings {
+            worker_capacity_bytes: 64 * KIB,
+            trim_after_frames: Some(600),
+            lives_for,
+            ..Default::default()
+        });
+        // In the middle of the time, whatever it started with.
+        for _ in 0..307 {
+            frame(&mut arenas, KIB);
+        }
+        let idle = (1..2_000).find(|_| {
+            arenas.swap();
+            arenas.usage().reserved_bytes == 0
+        });
+        let idle = idle.expect("it is given back");
+        assert!((600..=690).contains(&idle), "after {idle} frames");
+    }
+}
+
+#[test]
+fn data_lives_for_as_many_periods_as_the_settings_say() {
+    for (lives_for, periods) in [
+        (LivesFor::OnePeriod, 1),
+        (LivesFor::TwoPeriods, 2),
+        (LivesFor::ThreePeriods, 3),
+    ] {
+        let mut arenas = FrameArenas::new(FrameArenaSettings {
+            lives_for,
+            ..Default::default()
+        });
+        assert_eq!(arenas.usage().generations, periods);
+        for frame in 0..10_u64 {
+            let handle = arenas.local().share(frame);
+            let lease = arenas.lease();
+            for age in 1..=4 {
+                arenas.swap();
+                let expected = (age < periods).then_some(&frame);
+                assert_eq!(arenas.get(handle), expected);
+                arenas.local().share(100 + frame);
+            }
+            assert_eq!(lease.get(handle), Some(&frame));
+        }
+    }
 }

@@ -110,23 +110,37 @@ impl Reference {
         self.compare(arenas.usage(), ended);
         self.figures.clear();
         self.stale_lookups = 0;
-        assert_eq!(arenas.used_bytes(), 0, "a frame starts empty");
+        assert_eq!(arenas.used_bytes_so_far(), 0, "a frame starts empty");
     }
 
     fn compare(&mut self, usage: &FrameUsage, ended: u64) {
         let used = self.used_bytes();
-        self.high_watermark_bytes = self.high_watermark_bytes.max(used);
+        let peak = self
+            .figures
+            .values()
+            .map(|figures| figures.peak_bytes)
+            .sum();
+        self.high_watermark_bytes = self.high_watermark_bytes.max(peak);
         let overflows = self.figures.values().map(|figures| figures.overflows).sum();
         assert_eq!(usage.frame, ended);
         assert_eq!(usage.used_bytes, used);
+        assert_eq!(usage.peak_bytes, peak);
         assert_eq!(usage.high_watermark_bytes, self.high_watermark_bytes);
         assert_eq!(usage.overflows, overflows);
-        assert_eq!(usage.active_workers, self.figures.len());
+        let active = self
+            .figures
+            .values()
+            .filter(|figures| figures.peak_bytes > 0);
+        assert_eq!(usage.active_workers, active.count());
         assert_eq!(usage.stale_lookups, self.stale_lookups);
         assert_eq!(usage.parked, self.parked.len());
         let by_name = usage.workers.iter().map(|worker| worker.used_bytes);
         assert_eq!(by_name.sum::<usize>(), used);
-        let capacity: usize = self.figures.values().map(|f| f.capacity_bytes).sum();
+        let active = self
+            .figures
+            .values()
+            .filter(|figures| figures.peak_bytes > 0);
+        let capacity: usize = active.map(|figures| figures.capacity_bytes).sum();
         let by_name = usage.workers.iter().map(|worker| worker.capacity_bytes);
         assert_eq!(by_name.sum::<usize>(), capacity);
         assert!(usage.reserved_bytes >= capacity);

@@ -48,6 +48,7 @@ pub(crate) enum Order {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures {
     pub(crate) used_bytes: usize,
+    pub(crate) peak_bytes: usize,
     pub(crate) capacity_bytes: usize,
     pub(crate) overflows: u32,
 }
@@ -228,6 +229,7 @@ impl<'a> Frame<'a> {
                 let arena = self.arenas[arenas].local();
                 Figures {
                     used_bytes: arena.used_bytes(),
+                    peak_bytes: arena.peak_bytes(),
                     capacity_bytes: arena.capacity_bytes(),
                     overflows: arena.overflows(),
                 }

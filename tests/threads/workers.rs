@@ -215,16 +215,65 @@ fn a_budget_covers_all_workers_and_generations() {
     thread::scope(|scope| {
         scope.spawn(|| {
             arenas.local().alloc(1_u8);
-            // A chunk of the usual size is beyond the budget, a small one is not.
-            let error = arenas.local().try_alloc([0_u8; 70 << 10]).unwrap_err();
+            let error = arenas.local().try_alloc([0_u8; 170 << 10]).unwrap_err();
             assert!(
-                error.to_string().contains("8192 of 204800 remain"),
+                error
+                    .to_string()
+                    .contains("174080 bytes requested, aligned to 1, and 168"),
                 "{error}"
             );
-            arenas.local().alloc([0_u8; 63 << 10]);
+            assert!(
+                error.to_string().contains("of 204800 bytes remain"),
+                "{error}"
+            );
+            arenas.local().alloc([0_u8; 160 << 10]);
             arenas.local().alloc([0_u8; 4 << 10]);
         });
     });
+    assert!(arenas.local().try_alloc([0_u8; 16 << 10]).is_err());
     arenas.swap();
-    assert_eq!(arenas.usage().reserved_bytes, (192 + 4) << 10);
+    let usage = arenas.usage();
+    assert!(usage.reserved_bytes <= 200 << 10);
+    assert_eq!(usage.refusals, 2);
+}
+
+#[test]
+fn a_budget_has_a_first_chunk_for_every_worker() {
+    let threads = if cfg!(miri) { 4 } else { 16 };
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 16 << 20,
+        budget_bytes: Some(64 << 20),
+        ..Default::default()
+    });
+    for _ in 0..4 {
+        let barrier = std::sync::Barrier::new(threads);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    barrier.wait();
+                    arenas.local().alloc(1_u64);
+                });
+            }
+        });
+        arenas.swap();
+        assert_eq!(
+            (arenas.usage().active_workers, arenas.usage().refusals),
+            (threads, 0)
+        );
+    }
+}
+
+#[test]
+fn a_thread_that_only_looks_at_its_arena_is_not_active() {
+    let mut arenas = FrameArenas::default();
+    arenas.local();
+    arenas.swap();
+    assert_eq!(arenas.usage().active_workers, 0);
+    drop(arenas.local().boxed(1));
+    arenas.swap();
+    let usage = arenas.usage();
+    assert_eq!(
+        (usage.active_workers, usage.used_bytes, usage.peak_bytes),
+        (1, 0, 8)
+    );
 }

@@ -1,0 +1,125 @@
+//! The cursor of an arena: which bytes of the active chunk are handed out.
+#![expect(
+    unsafe_code,
+    reason = "makes pointers that are not null without a check"
+)]
+
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use super::bump;
+use super::chunk::Chunk;
+use super::poison;
+
+/// Where the next allocation goes, within the active chunk.
+///
+/// The pointers are atomic so that other threads can read how much is used while the owner
+/// allocates. The owner alone writes them.
+#[repr(C)]
+pub(super) struct Cursor {
+    /// The next free byte; a multiple of `bump::CURSOR_ALIGN`.
+    next: AtomicPtr<u8>,
+    /// The address behind the chunk.
+    end: Cell<usize>,
+    /// The first byte of the chunk.
+    start: AtomicPtr<u8>,
+}
+
+impl Cursor {
+    /// Creates the cursor of an arena without chunks: aligned, not null, with no room.
+    pub(super) const fn nowhere() -> Self {
+        let nowhere = ptr::without_provenance_mut(bump::CURSOR_ALIGN);
+        Self {
+            next: AtomicPtr::new(nowhere),
+            end: Cell::new(bump::CURSOR_ALIGN),
+            start: AtomicPtr::new(nowhere),
+        }
+    }
+
+    /// Takes `size` bytes, if they fit.
+    ///
+    /// `size` and `align` are those of a valid `Layout`, or `align` is that of `beyond_cursor`.
+    #[inline(always)]
+    pub(super) fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        let next = self.next.load(Relaxed);
+        let bump = bump::bump(next.addr(), self.end.get(), size, align)?;
+        self.next.store(next.with_addr(bump.next), Relaxed);
+        let start = next.with_addr(bump.start);
+        poison::mark_live(start, size);
+        // SAFETY: `start` lies between the cursor and the end of a chunk, neither of them null.
+        Some(unsafe { NonNull::new_unchecked(start) })
+    }
+
+    /// Returns the bytes in use in the active chunk.
+    ///
+    /// Another thread may read in the middle of a change of chunks: the pointers are then of two
+    /// chunks, and their distance means nothing. It is not negative.
+    #[inline]
+    pub(super) fn used_bytes(&self) -> usize {
+        let next = self.next.load(Relaxed).addr();
+        next.saturating_sub(self.start.load(Relaxed).addr())
+    }
+
+    /// Returns the bytes between the cursor and the end of the chunk.
+    pub(super) fn remaining_bytes(&self) -> usize {
+        self.end.get() - self.next.load(Relaxed).addr()
+    }
+
+    /// Moves to the start of a chunk.
+    pub(super) fn enter(&self, chunk: &Chunk) {
+        self.end.set(chunk.end_address());
+        self.start.store(chunk.start(), Relaxed);
+        self.next.store(chunk.start(), Relaxed);
+    }
+
+    /// Makes all of the active chunk free.
+    #[inline]
+    pub(super) fn rewind(&mut self) {
+        *self.next.get_mut() = *self.start.get_mut();
+    }
+
+    /// Returns the block if it ends at the cursor.
+    ///
+    /// Two chunks may lie side by side, so that a block at the end of one ends where the other
+    /// begins: hence the look at the start. The pointer returned is made from the cursor, which
+    /// may access the whole chunk; the caller's may access the block alone.
+    #[inline]
+    pub(super) fn newest(&self, block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
+        let newest = self.next.load(Relaxed).wrapping_sub(bump::round_up(bytes));
+        let is_newest =
+            newest.addr() == block.addr().get() && newest.addr() >= self.start.load(Relaxed).addr();
+        // SAFETY: it has the address of `block`, which is not null.
+        is_newest.then(|| unsafe { NonNull::new_unchecked(newest) })
+    }
+
+    /// Whether a block at the cursor's end can have `bytes` in its place.
+    #[inline]
+    pub(super) fn has_room(&self, newest: NonNull<u8>, bytes: usize) -> bool {
+        bump::bump(newest.addr().get(), self.end.get(), bytes, 1).is_some()
+    }
+
+    /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned.
+    #[inline]
+    pub(super) fn resize(&self, newest: NonNull<u8>, old_bytes: usize, new_bytes: usize) {
+        let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
+        let next = newest.as_ptr().wrapping_add(new_step);
+        self.next.store(next, Relaxed);
+        poison::mark_dead(next, old_step.saturating_sub(new_step));
+        poison::mark_live(newest.as_ptr(), new_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_torn_by_a_change_of_chunks_is_not_negative() {
+        let cursor = Cursor::nowhere();
+        cursor
+            .start
+            .store(ptr::without_provenance_mut(usize::MAX), Relaxed);
+        assert_eq!(cursor.used_bytes(), 0);
+    }
+}

@@ -1,0 +1,127 @@
+//! Measures a period when it ends.
+#![forbid(unsafe_code)]
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::generation::{Common, Generation};
+use super::parking::Parking;
+use super::ring::Ring;
+use super::thread::ThreadToken;
+use super::usage::FrameUsage;
+use super::worker::{Figures, Worker};
+
+/// A worker that has been idle for longer is no longer listed.
+const MAX_IDLE_PERIODS: u32 = 600;
+
+/// Keeps the figures of the period that ended last.
+#[derive(Default)]
+pub(super) struct Meter {
+    usage: FrameUsage,
+    /// Where each thread is listed in the usage.
+    seats: Vec<Seat>,
+}
+
+/// A thread and its line in the usage, which threads of one name have in common.
+struct Seat {
+    thread: ThreadToken,
+    line: usize,
+}
+
+impl Meter {
+    pub(super) fn usage(&self) -> &FrameUsage {
+        &self.usage
+    }
+
+    /// Measures the period that ends: what each worker used.
+    pub(super) fn end_period(&mut self, period: u64, generation: &Generation, common: &Common) {
+        self.begin(period);
+        for worker in generation.claimed_workers() {
+            let figures = worker.figures();
+            // A thread that asked for its arena and left it alone is not a worker of this period.
+            if figures.peak_bytes > 0 {
+                let line = self.line_of(worker);
+                self.usage.add(line, figures);
+            }
+        }
+        let usage = &mut self.usage;
+        usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
+        usage.stale_lookups = common.stale_lookups.swap(0, Relaxed);
+        usage.refusals = common.budget.take_refusals();
+    }
+
+    /// Measures what is held after the swap.
+    pub(super) fn note_memory(&mut self, ring: &Ring, parking: &Parking, common: &Common) {
+        self.usage.reserved_bytes = common.budget.reserved_bytes();
+        self.usage.generations = ring.len() + parking.len();
+        self.usage.parked = parking.leased();
+    }
+
+    /// Starts the figures of another period; what outlives a period is kept.
+    fn begin(&mut self, period: u64) {
+        if self.usage.begin(period) > MAX_IDLE_PERIODS {
+            self.usage
+                .workers
+                .retain(|worker| worker.idle_frames <= MAX_IDLE_PERIODS);
+            // The lines have moved. Threads find theirs again by name.
+            self.seats.clear();
+        }
+    }
+
+    /// Returns the line of a worker's thread.
+    fn line_of(&mut self, worker: &Worker) -> usize {
+        let guess = worker.seat.load(Relaxed);
+        match self.seats.get(guess) {
+            Some(seat) if seat.thread == worker.owner() => seat.line,
+            _ => self.find_line(worker),
+        }
+    }
+
+    #[cold]
+    fn find_line(&mut self, worker: &Worker) -> usize {
+        let thread = worker.owner();
+        let known = self.seats.iter().position(|seat| seat.thread == thread);
+        let index = known.unwrap_or_else(|| {
+            let line = self.usage.line_named(&worker.name());
+            self.seats.push(Seat { thread, line });
+            self.seats.len() - 1
+        });
+        worker.seat.store(index, Relaxed);
+        self.seats[index].line
+    }
+}
+
+impl FrameUsage {
+    /// Starts the figures of another period, and returns how long the idlest worker has been idle.
+    fn begin(&mut self, period: u64) -> u32 {
+        self.frame = period;
+        self.used_bytes = 0;
+        self.peak_bytes = 0;
+        self.overflows = 0;
+        self.active_workers = 0;
+        let mut longest = 0;
+        for worker in &mut self.workers {
+            worker.used_bytes = 0;
+            worker.peak_bytes = 0;
+            worker.overflows = 0;
+            worker.capacity_bytes = 0;
+            worker.idle_frames += 1;
+            longest = longest.max(worker.idle_frames);
+        }
+        longest
+    }
+
+    /// Adds one thread's figures.
+    fn add(&mut self, line: usize, figures: Figures) {
+        self.used_bytes += figures.used_bytes;
+        self.peak_bytes += figures.peak_bytes;
+        self.overflows += figures.overflows;
+        self.active_workers += 1;
+        let worker = &mut self.workers[line];
+        worker.used_bytes += figures.used_bytes;
+        worker.peak_bytes += figures.peak_bytes;
+        worker.capacity_bytes += figures.capacity_bytes;
+        worker.overflows += figures.overflows;
+        worker.idle_frames = 0;
+        worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
+    }
+}

@@ -1,0 +1,91 @@
+//! The generations that can be read, in turn the current one.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use super::generation::{Common, Generation};
+use crate::stamp::{self, Stamp, StampRun};
+
+/// As many generations as periods that data lives for.
+///
+/// Stamps of one run are consecutive, so whether a handle is readable is one comparison of ages,
+/// and its age says which generation it is of.
+pub(super) struct Ring {
+    /// The stamp of the current generation.
+    stamp: Stamp,
+    /// The number of generations.
+    len: u64,
+    current: usize,
+    generations: Vec<Arc<Generation>>,
+    stamps: StampRun,
+}
+
+impl Ring {
+    pub(super) fn new(common: &Arc<Common>) -> Self {
+        let mut stamps = StampRun::new();
+        let stamp = stamps.advance();
+        let len = common.settings.lives_for.periods();
+        let mut generations = vec![Generation::new(common, stamp)];
+        generations.extend((1..len).map(|_| Generation::new(common, stamp::NONE)));
+        Self {
+            stamp,
+            len: len as u64,
+            current: 0,
+            generations,
+            stamps,
+        }
+    }
+
+    /// Returns the stamp of the current generation.
+    #[inline(always)]
+    pub(super) fn stamp(&self) -> Stamp {
+        self.stamp
+    }
+
+    /// Returns the number of generations.
+    pub(super) fn len(&self) -> usize {
+        self.generations.len()
+    }
+
+    #[inline]
+    pub(super) fn current(&self) -> &Arc<Generation> {
+        &self.generations[self.current]
+    }
+
+    pub(super) fn current_mut(&mut self) -> &mut Arc<Generation> {
+        &mut self.generations[self.current]
+    }
+
+    /// Whether data with this stamp can be read.
+    ///
+    /// If so, its generation is in the ring, and has not been recycled since it got the stamp: the
+    /// one that [`advance`](Self::advance) makes current is the oldest, and its stamp is then as
+    /// old as the ring is long.
+    #[inline(always)]
+    pub(super) fn holds(&self, stamp: Stamp) -> bool {
+        self.stamp.wrapping_sub(stamp) < self.len
+    }
+
+    /// Returns the generation with this stamp, if it can be read.
+    pub(super) fn generation_of(&self, stamp: Stamp) -> Option<&Arc<Generation>> {
+        self.generations
+            .iter()
+            .find(|generation| generation.stamp() == stamp && self.holds(stamp))
+    }
+
+    /// Returns how many periods ago the data with this stamp was made, if it was made here.
+    pub(super) fn age(&self, stamp: Stamp) -> Option<u64> {
+        self.stamps.age(stamp)
+    }
+
+    /// Makes the oldest generation the current one, which is then to be recycled under the stamp
+    /// that is returned.
+    pub(super) fn advance(&mut self) -> Stamp {
+        self.current += 1;
+        if self.current == self.generations.len() {
+            self.current = 0;
+        }
+        self.stamp = self.stamps.advance();
+        self.stamp
+    }
+}

@@ -1,0 +1,50 @@
+//! The identity of threads, and the arena that each used last.
+#![forbid(unsafe_code)]
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::arena::FrameArena;
+use crate::stamp::{self, Stamp};
+
+/// The identity of a thread: a number that no other thread of this process has, had or will have.
+pub(super) type ThreadToken = u64;
+
+/// The token of no thread.
+pub(super) const NOBODY: ThreadToken = 0;
+
+thread_local! {
+    // Neither has a destructor, so both can be used as long as the thread runs code at all, the
+    // destructors of other thread locals included.
+    static TOKEN: Cell<ThreadToken> = const { Cell::new(NOBODY) };
+    static LAST_USED: Cell<(Stamp, *const FrameArena)> =
+        const { Cell::new((stamp::NONE, ptr::null())) };
+}
+
+/// Returns the arena that this thread used last, if it belongs to the generation with `stamp`.
+#[inline(always)]
+pub(super) fn last_used(stamp: Stamp) -> Option<*const FrameArena> {
+    let (last_stamp, arena) = LAST_USED.get();
+    (last_stamp == stamp).then_some(arena)
+}
+
+/// Remembers an arena of this thread, for [`last_used`].
+pub(super) fn remember(stamp: Stamp, arena: &FrameArena) {
+    LAST_USED.set((stamp, arena));
+}
+
+/// Returns the token of this thread.
+pub(super) fn current_token() -> ThreadToken {
+    static NEXT: AtomicU64 = AtomicU64::new(NOBODY + 1);
+    if TOKEN.get() == NOBODY {
+        TOKEN.set(NEXT.fetch_add(1, Relaxed));
+    }
+    TOKEN.get()
+}
+
+/// Returns the name of this thread.
+pub(super) fn current_name() -> Arc<str> {
+    Arc::from(std::thread::current().name().unwrap_or("unnamed"))
+}
