@@ -126,6 +126,19 @@ fn the_map_for_contributors_has_the_same_order() {
     }
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "reads files, and no memory of ours")]
+fn the_map_for_contributors_names_files_that_exist() {
+    let page = fs::read_to_string(crate_folder().join("CONTRIBUTING.md")).unwrap_or_default();
+    let missing: Vec<&str> = page
+        .split(['`', ' ', '\n'])
+        .filter(|word| word.ends_with(".rs"))
+        .filter(|word| word.split(['/', '.']).next().and_then(level).is_some())
+        .filter(|word| !crate_folder().join("src").join(word).exists())
+        .collect();
+    assert_eq!(missing, [""; 0], "CONTRIBUTING.md names them");
+}
+
 /// A small crate in which everything is right.
 fn small_crate() -> BTreeMap<String, String> {
     let files = [
