@@ -1,13 +1,21 @@
 //! Every call that a scenario makes to the global allocator fails once.
 #![expect(unsafe_code, reason = "a global allocator is an unsafe trait")]
 
+#[path = "common"]
+mod common {
+    pub(crate) mod droppy;
+    pub(crate) mod settings;
+}
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, OverflowPolicy};
+use common::droppy::Droppy;
+use common::settings::settings;
 
 #[global_allocator]
 static GLOBAL: Failing = Failing;
@@ -91,23 +99,11 @@ fn fail_each_call(mut scenario: impl FnMut(usize) -> bool) -> usize {
 }
 
 fn tiny() -> FrameArenaSettings {
-    FrameArenaSettings {
-        worker_capacity_bytes: 256,
-        ..FrameArenaSettings::default()
-    }
-}
-
-#[derive(Clone)]
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, SeqCst);
-    }
+    settings(256, OverflowPolicy::Grow)
 }
 
 /// Allocates in every fallible way; returns how many failed.
-fn allocate_in_all_ways(arena: &FrameArena, drops: &Counted, made: &Cell<usize>) -> usize {
+fn allocate_in_all_ways(arena: &FrameArena, drops: &Droppy, made: &Cell<usize>) -> usize {
     let counted = || {
         made.set(made.get() + 1);
         drops.clone()
@@ -150,7 +146,7 @@ static TEXT: &str = match str::from_utf8(&[b'x'; 999]) {
 
 #[test]
 fn an_arena_survives_the_failure_of_any_call() {
-    let drops = Counted(Arc::new(AtomicUsize::new(0)));
+    let drops = Droppy(Arc::new(AtomicUsize::new(0)), false);
     let calls = fail_each_call(|nth| {
         let before = LIVE_BLOCKS.get();
         let (made, count) = (Cell::new(0), drops.0.load(SeqCst));
@@ -181,7 +177,7 @@ fn an_arena_survives_the_failure_of_any_call() {
 
 #[test]
 fn arenas_survive_the_failure_of_any_call_of_a_worker() {
-    let drops = Counted(Arc::new(AtomicUsize::new(0)));
+    let drops = Droppy(Arc::new(AtomicUsize::new(0)), false);
     let calls = fail_each_call(|nth| {
         let before = LIVE_BLOCKS.get();
         let (made, count) = (Cell::new(0), drops.0.load(SeqCst));
@@ -270,8 +266,8 @@ fn a_failure_gives_the_budget_back() {
 
 #[test]
 fn the_panicking_twins_panic_and_nothing_is_half_made() {
-    let drops = Counted(Arc::new(AtomicUsize::new(0)));
-    type Attempt = fn(&FrameArena, Counted);
+    let drops = Droppy(Arc::new(AtomicUsize::new(0)), false);
+    type Attempt = fn(&FrameArena, Droppy);
     let attempts: [Attempt; 5] = [
         |arena, _| arena.alloc([0_u64; 99])[0] = 1,
         |arena, _| arena.alloc_slice_fill_with(999, |i| i)[0] = 1,

@@ -1,13 +1,12 @@
 //! Once warm, a frame makes no call to the global allocator, and a swap costs the same for ten
 //! allocations and for a million.
-#![expect(
-    unsafe_code,
-    reason = "a global allocator that counts is an unsafe impl"
-)]
+#[path = "common"]
+mod common {
+    pub(crate) mod counting_allocator;
+}
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::alloc::Layout;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Barrier, Mutex};
 
 use bevy_app::{App, First, TaskPoolOptions, TaskPoolPlugin, Update};
@@ -19,58 +18,10 @@ use bevy_frame_arena::{
 };
 use bevy_platform::hash::FixedHasher;
 use bevy_tasks::ComputeTaskPool;
-
-/// Counts the calls that a thread makes while it is told to.
-struct Counting;
-
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static IS_COUNTING: Cell<bool> = const { Cell::new(false) };
-}
-
-impl Counting {
-    fn note(&self) {
-        if IS_COUNTING.get() {
-            CALLS.fetch_add(1, Relaxed);
-        }
-    }
-}
-
-// SAFETY: forwards to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        self.note();
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        self.note();
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        self.note();
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(memory, layout, new_size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use common::counting_allocator::{CALLS, IS_COUNTING, counted};
 
 /// The counter is the process's, so the tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
-
-/// Does work that uses the arenas, and counts its calls to the global allocator.
-fn counted<R>(work: impl FnOnce() -> R) -> R {
-    IS_COUNTING.set(true);
-    let result = work();
-    IS_COUNTING.set(false);
-    result
-}
 
 #[derive(Component)]
 struct List(Option<FrameHandle<[usize]>>);

@@ -1,33 +1,23 @@
 //! Destructors that panic, and leases in odd places.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 
 use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameLease};
 
-use crate::panics;
-
-/// Panics when dropped, and counts.
-struct Bomb(Arc<AtomicU32>);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, SeqCst);
-        // Like `panic!`, but with a payload that takes no memory.
-        std::panic::resume_unwind(Box::new(()));
-    }
-}
+use crate::common::droppy::Droppy;
+use crate::common::panics::panics;
 
 #[test]
 fn a_swap_is_complete_although_a_lease_ended_in_the_middle_of_it_with_a_bomb() {
-    let bombs = Arc::new(AtomicU32::new(0));
+    let bombs = Arc::new(AtomicUsize::new(0));
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         trim_after_frames: Some(1),
         ..FrameArenaSettings::default()
     });
     // Frame 0 has a bomb, and a lease on it that is kept in frame 1.
-    arenas.local().share(Bomb(Arc::clone(&bombs)));
+    arenas.local().share(Droppy(Arc::clone(&bombs), true));
     let first = arenas.lease();
     arenas.swap();
     arenas.local().share(first);
@@ -51,17 +41,17 @@ fn a_swap_is_complete_although_a_lease_ended_in_the_middle_of_it_with_a_bomb() {
 
 #[test]
 fn bombs_in_every_generation_do_not_abort_the_process() {
-    let bombs = Arc::new(AtomicU32::new(0));
+    let bombs = Arc::new(AtomicUsize::new(0));
     let mut arenas = FrameArenas::default();
     let mut leases = Vec::new();
     for _ in 0..4 {
         for _ in 0..3 {
-            arenas.local().share(Bomb(Arc::clone(&bombs)));
+            arenas.local().share(Droppy(Arc::clone(&bombs), true));
         }
         leases.push(arenas.lease());
         arenas.swap();
     }
-    arenas.local().share(Bomb(Arc::clone(&bombs)));
+    arenas.local().share(Droppy(Arc::clone(&bombs), true));
     leases.drain(..2).for_each(drop);
     assert!(panics(move || drop(arenas)));
     assert!(panics(move || drop(leases)));
@@ -71,27 +61,30 @@ fn bombs_in_every_generation_do_not_abort_the_process() {
 #[test]
 fn bombs_of_all_workers_go_off_when_the_arenas_are_dropped() {
     const WORKERS: usize = 6;
-    let bombs = Arc::new(AtomicU32::new(0));
+    let bombs = Arc::new(AtomicUsize::new(0));
     let arenas = FrameArenas::default();
     let all_alive = Barrier::new(WORKERS);
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
-                arenas.local().share(Bomb(Arc::clone(&bombs)));
+                arenas.local().share(Droppy(Arc::clone(&bombs), true));
                 all_alive.wait();
             });
         }
     });
     assert!(panics(move || drop(arenas)));
-    assert_eq!(bombs.load(SeqCst), WORKERS as u32);
+    assert_eq!(bombs.load(SeqCst), WORKERS);
 }
 
 #[test]
 fn a_bomb_goes_off_quietly_while_the_thread_is_unwinding() {
-    let bombs = Arc::new(AtomicU32::new(0));
-    let (arena, arenas) = (FrameArena::new(4096), FrameArenas::default());
-    arena.share(Bomb(Arc::clone(&bombs)));
-    arenas.local().share(Bomb(Arc::clone(&bombs)));
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let (arena, mut arenas) = (FrameArena::new(4096), FrameArenas::default());
+    arena.share(Droppy(Arc::clone(&bombs), true));
+    // In both generations.
+    arenas.local().share(Droppy(Arc::clone(&bombs), true));
+    arenas.swap();
+    arenas.local().share(Droppy(Arc::clone(&bombs), true));
     let payload = catch_unwind(AssertUnwindSafe(move || {
         let _dropped_on_the_way = (arena, arenas);
         panic!("the first panic");
@@ -101,18 +94,18 @@ fn a_bomb_goes_off_quietly_while_the_thread_is_unwinding() {
         payload.downcast_ref::<&str>().copied(),
         Some("the first panic")
     );
-    assert_eq!(bombs.load(SeqCst), 2);
+    assert_eq!(bombs.load(SeqCst), 3);
 }
 
 #[test]
 fn the_payloads_of_all_panics_are_dropped_although_one_of_them_panics() {
-    struct Explosive(Arc<AtomicU32>);
+    struct Explosive(Arc<AtomicUsize>);
     impl Drop for Explosive {
         fn drop(&mut self) {
-            std::panic::panic_any(Bomb(Arc::clone(&self.0)));
+            std::panic::panic_any(Droppy(Arc::clone(&self.0), true));
         }
     }
-    let bombs = Arc::new(AtomicU32::new(0));
+    let bombs = Arc::new(AtomicUsize::new(0));
     let mut arena = FrameArena::new(4096);
     for _ in 0..3 {
         arena.share(Explosive(Arc::clone(&bombs)));

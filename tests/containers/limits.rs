@@ -56,7 +56,7 @@ const GROWING: [(&str, Call); 12] = [
 fn each_growing_method_panics_with_the_reason_and_its_numbers() {
     for (name, call) in GROWING {
         for (arena, limit) in [
-            (limited(1024), "of 1024 remain"),
+            (limited(1024), "of 1024 bytes remain"),
             (budgeted(2048), "of 2048"),
         ] {
             let mut list = arena.vec();
@@ -180,7 +180,7 @@ fn bytes_that_do_not_fit_are_an_error_with_the_reason_inside() {
 #[test]
 fn maps_and_sets_panic_with_the_reason_instead_of_aborting() {
     for (arena, limit) in [
-        (limited(1024), "of 1024 remain"),
+        (limited(1024), "of 1024 bytes remain"),
         (budgeted(2048), "of 2048"),
     ] {
         let mut map = arena.map();

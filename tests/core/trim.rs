@@ -21,13 +21,13 @@ fn a_trim_gives_back_what_a_spike_took() {
         arena.capacity_bytes() > 4 * MIB,
         "the spike was just needed"
     );
-    arena.alloc_slice_fill_copy(300 * KIB, 0_u8);
+    arena.alloc_layout(bytes(300 * KIB));
     arena.reset();
     arena.trim();
     assert_eq!(arena.capacity_bytes(), 0);
     // The next frame gets one chunk that is large enough for all of it.
-    arena.alloc_slice_fill_copy(100 * KIB, 0_u8);
-    arena.alloc_slice_fill_copy(200 * KIB, 0_u8);
+    arena.alloc_layout(bytes(100 * KIB));
+    arena.alloc_layout(bytes(200 * KIB));
     assert_eq!(arena.overflows(), 0);
     assert_eq!(arena.capacity_bytes(), 375 * KIB, "and a quarter more");
 }
@@ -93,13 +93,19 @@ fn a_steady_load_is_never_trimmed() {
 
 #[test]
 fn a_trim_does_nothing_while_memory_is_in_use() {
-    let mut arena = FrameArena::new(64 * KIB);
-    arena.alloc_layout(bytes(4 * MIB));
-    arena.reset();
-    arena.trim();
-    arena.alloc(1);
-    let capacity = arena.capacity_bytes();
-    arena.trim();
-    arena.trim();
-    assert_eq!(arena.capacity_bytes(), capacity);
+    for capacity in [128, 64 * KIB] {
+        let mut arena = FrameArena::new(capacity);
+        arena.alloc_layout(bytes(4 * MIB));
+        arena.reset();
+        arena.trim();
+        let handle = arena.share([7_u8; 64]);
+        let capacity = arena.capacity_bytes();
+        arena.trim();
+        arena.trim();
+        assert_eq!(arena.capacity_bytes(), capacity);
+        assert_eq!(arena.get(handle), Some(&[7; 64]));
+        arena.reset();
+        arena.trim();
+        assert_eq!(arena.capacity_bytes(), 0, "unused memory is trimmed");
+    }
 }

@@ -3,12 +3,17 @@
 use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
-use bevy_frame_arena::{
-    ArenaError, ArenaLimit, FrameArena, FrameArenaSettings, FrameBox, FrameVec, OverflowPolicy,
-};
+use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameBox, FrameVec, OverflowPolicy};
 use bevy_platform::hash::FixedHasher;
 
+use crate::common::address::address;
+use crate::common::settings::settings;
+
 const KIB: usize = 1 << 10;
+
+fn limited(bytes: usize) -> FrameArena {
+    FrameArena::with_settings(&settings(bytes, OverflowPolicy::Fail))
+}
 
 #[test]
 fn the_newest_vector_grows_in_place() {
@@ -88,7 +93,7 @@ fn a_growing_alignment_is_honoured() {
         .unwrap();
     assert_eq!(bytes.len(), 8);
     let aligned = arena.alloc_slice_aligned::<64, _>(1, 1_u8);
-    assert_eq!(std::ptr::from_ref(aligned).addr() % 64, 0);
+    assert_eq!(address(aligned) % 64, 0);
 }
 
 #[test]
@@ -129,11 +134,7 @@ fn strings_are_built_by_pieces() {
 
 #[test]
 fn a_container_beyond_a_hard_limit_fails_and_keeps_what_it_has() {
-    let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: KIB,
-        overflow: OverflowPolicy::Fail,
-        ..Default::default()
-    });
+    let arena = limited(KIB);
     let mut vec = arena.vec();
     vec.extend(0..10_u64);
     vec.try_reserve(1_000).unwrap_err();
@@ -149,13 +150,6 @@ fn a_container_beyond_a_hard_limit_fails_and_keeps_what_it_has() {
 
 #[test]
 fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
-    let limited = |bytes| {
-        FrameArena::with_settings(&FrameArenaSettings {
-            worker_capacity_bytes: bytes,
-            overflow: OverflowPolicy::Fail,
-            ..FrameArenaSettings::default()
-        })
-    };
     let arena = limited(128);
     let one = arena.try_vec_with_capacity::<[u8; 100]>(1);
     assert_eq!(one.map(|vec| vec.capacity()), Ok(1));

@@ -1,26 +1,13 @@
 //! Panics and re-entrancy: the arenas stay usable, and nothing uninitialised is reachable.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bevy_frame_arena::{FrameArena, FrameArenas};
 
-/// Counts its drops, and panics in them if told to.
-struct Droppy(Arc<AtomicUsize>, bool);
-
-impl Drop for Droppy {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
-        if self.1 {
-            panic_any("a destructor panicked");
-        }
-    }
-}
-
-fn panics(work: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(work)).is_err()
-}
+use crate::common::droppy::Droppy;
+use crate::common::panics::panics;
 
 /// An iterator whose length hint is whatever it is told to be.
 struct Liar(std::ops::Range<u32>, usize, Option<usize>);
@@ -82,27 +69,6 @@ fn iterators_that_panic_drop_what_they_yielded() {
 }
 
 #[test]
-fn closures_may_allocate_in_the_same_arena() {
-    let arena = FrameArena::new(64);
-    let outer = arena.alloc_slice_fill_with(50, |outer| {
-        let inner = arena.alloc_slice_fill_with(outer, |inner| {
-            arena.alloc(inner);
-            let mut scratch = arena.vec();
-            scratch.extend(0..inner);
-            scratch.len()
-        });
-        inner.iter().sum::<usize>()
-    });
-    for (n, &sum) in outer.iter().enumerate() {
-        assert_eq!(sum, (0..n).sum());
-    }
-    let value = arena.alloc_with(|| *arena.alloc_with(|| *arena.alloc(3)));
-    assert_eq!(*value, 3);
-    let collected = arena.alloc_slice_fill_iter((0..100).map(|n| *arena.alloc(n)));
-    assert!(collected.iter().copied().eq(0..100));
-}
-
-#[test]
 fn iterators_that_lie_about_their_length_are_believed_in_nothing() {
     let arena = FrameArena::new(64);
     for hint in [0, 1, 50, 200, 100_000] {
@@ -153,19 +119,6 @@ fn every_destructor_runs_once_when_some_of_them_panic() {
         };
         assert_eq!(drops.load(Relaxed), expected);
     }
-}
-
-#[test]
-fn destructors_that_panic_while_unwinding_do_not_abort() {
-    let drops = Arc::new(AtomicUsize::new(0));
-    assert!(panics(|| {
-        let mut arenas = FrameArenas::default();
-        arenas.local().share(Droppy(Arc::clone(&drops), true));
-        arenas.swap();
-        arenas.local().share(Droppy(Arc::clone(&drops), true));
-        panic_any("unwinding");
-    }));
-    assert_eq!(drops.load(Relaxed), 2);
 }
 
 #[test]

@@ -2,28 +2,26 @@
 //!
 //! The interpreter is shared with the fuzz target in `fuzz/`.
 
-mod model {
-    pub(crate) mod held;
-    pub(crate) mod interpreter;
-    pub(crate) mod live;
-    pub(crate) mod lone;
-    pub(crate) mod program;
-    pub(crate) mod reference;
-    pub(crate) mod shared;
-    pub(crate) mod tracked;
-    pub(crate) mod worker;
-}
+mod held;
+mod interpreter;
+mod live;
+mod lone;
+mod program;
+mod reference;
+mod shared;
+mod tracked;
+mod worker;
 
-use model::interpreter::run;
-use model::lone::run_alone;
-use model::program::{Method, Policy, Program, SharedKind, Step};
+use interpreter::run;
+use lone::run_alone;
+use program::{Method, Policy, Program, SharedKind, Step};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
 /// Under Miri a program takes minutes.
-const CASES: u32 = if cfg!(miri) { 4 } else { 800 };
+const CASES: u32 = if cfg!(miri) { 1 } else { 800 };
 const STEPS: usize = if cfg!(miri) { 30 } else { 90 };
 
 #[test]

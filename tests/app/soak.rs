@@ -1,16 +1,22 @@
-//! Runs a headless app for a long time under random load, and checks that nothing grows.
+//! A headless app under random load, for a long time: nothing grows, and the figures add up.
 //!
-//! `cargo run --release --example soak -- [FRAMES] [PLOT.svg]`
+//! `cargo test --test app soak` runs some frames. For a long run, alone and in release:
+//!
+//! ```sh
+//! SOAK_FRAMES=1000000 SOAK_PLOT=plot.svg MALLOC_MMAP_THRESHOLD_=65536 \
+//!     cargo test --release --test app soak -- --nocapture
+//! ```
 //!
 //! Four systems allocate in parallel, with spikes; leases are taken and kept for a random time,
 //! and memory is trimmed. After each frame the figures must add up; in the end every shared value
-//! must have been dropped once, and resident memory must be where it was after the warm-up.
+//! must have been dropped once. A long run also looks at the memory of the process, which must be
+//! where it was after the warm-up: with `SOAK_FRAMES` the test should have the process to itself.
 //!
 //! What glibc's allocator keeps of freed chunks for itself hides that for the first 100,000 frames
 //! or so; `MALLOC_MMAP_THRESHOLD_=65536` in the environment makes it give them back at once.
 
-use std::fmt::Write;
-use std::process::ExitCode;
+mod plot;
+
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -18,6 +24,7 @@ use bevy_app::{App, Last, TaskPoolOptions, TaskPoolPlugin, Update};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{FrameArenaPlugin, FrameArenaSettings, FrameArenas, FrameLease};
 
+const FRAMES: u64 = if cfg!(miri) { 3 } else { 1_000 };
 const SAMPLES: u64 = 200;
 
 static SHARED: AtomicU64 = AtomicU64::new(0);
@@ -56,14 +63,12 @@ impl Drop for Counted {
     }
 }
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let frames: u64 = arguments.next().map_or(20_000, |frames| {
-        frames
-            .parse()
-            .expect("the first argument is a number of frames")
-    });
-    let plot = arguments.next();
+#[test]
+fn memory_stays_flat_and_the_figures_add_up_under_random_load() {
+    let long: Option<u64> = std::env::var("SOAK_FRAMES")
+        .ok()
+        .map(|frames| frames.parse().expect("`SOAK_FRAMES` is a number"));
+    let frames = long.unwrap_or(FRAMES);
 
     let mut app = App::new();
     app.add_plugins((
@@ -110,21 +115,16 @@ fn main() -> ExitCode {
     drop(app);
 
     report(frames, seconds, &totals);
-    if let Some(path) = plot {
-        std::fs::write(&path, svg(&samples)).expect("the plot can be written");
+    if let Some(path) = std::env::var_os("SOAK_PLOT") {
+        std::fs::write(path, plot::svg(&samples)).expect("the plot can be written");
     }
-    let shared = (SHARED.load(Relaxed), DROPPED.load(Relaxed));
-    println!(
-        "shared values         {} made, {} dropped",
-        shared.0, shared.1
-    );
-    if is_flat(&samples) && shared.0 == shared.1 {
-        println!("soak: ok");
-        ExitCode::SUCCESS
-    } else {
-        println!("soak: FAILED");
-        ExitCode::FAILURE
+    let (made, dropped) = (SHARED.load(Relaxed), DROPPED.load(Relaxed));
+    println!("shared values         {made} made, {dropped} dropped");
+    assert_eq!(made, dropped, "every shared value is dropped once");
+    if long.is_some() {
+        assert!(is_flat(&samples), "the process grew");
     }
+    println!("soak: ok");
 }
 
 /// Allocates a random amount, now and then a great deal.
@@ -230,49 +230,6 @@ fn resident_bytes() -> usize {
         .nth(1)
         .and_then(|pages| pages.parse::<usize>().ok());
     pages.unwrap_or(0) * 4096
-}
-
-/// The name, the colour and the value of a line.
-type Line = (&'static str, &'static str, fn(&Sample) -> usize);
-
-fn svg(samples: &[Sample]) -> String {
-    let most = samples
-        .iter()
-        .map(|sample| sample.resident_bytes.max(sample.reserved_bytes))
-        .max()
-        .unwrap_or(1)
-        .max(1);
-    let mut svg = String::from(
-        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 660 240' font-family='sans-serif' \
-         font-size='11'><rect width='660' height='240' fill='white'/>",
-    );
-    let lines: [Line; 3] = [
-        ("resident", "#c33", |sample| sample.resident_bytes),
-        ("reserved", "#36c", |sample| sample.reserved_bytes),
-        ("used", "#393", |sample| sample.used_bytes),
-    ];
-    for (row, (name, colour, value)) in lines.into_iter().enumerate() {
-        let mut points = String::new();
-        for (index, sample) in samples.iter().enumerate() {
-            let x = 10.0 + 640.0 * index as f64 / samples.len() as f64;
-            let y = 230.0 - 190.0 * value(sample) as f64 / most as f64;
-            write!(points, "{x:.1},{y:.1} ").expect("a string takes everything");
-        }
-        write!(
-            svg,
-            "<polyline fill='none' stroke='{colour}' points='{points}'/>\
-             <text x='{}' y='16' fill='{colour}'>{name}</text>",
-            10 + 80 * row
-        )
-        .expect("a string takes everything");
-    }
-    write!(
-        svg,
-        "<text x='260' y='16'>top: {:.1} MiB</text></svg>",
-        mib(most)
-    )
-    .expect("a string takes everything");
-    svg
 }
 
 fn mib(bytes: usize) -> f64 {

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use bevy_frame_arena::{
-    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, HandleError, OverflowPolicy,
-    share_format,
+    FrameArena, FrameArenas, FrameHandle, HandleError, OverflowPolicy, share_format,
 };
+
+use crate::common::settings::settings;
 
 /// Swaps until `frames` frames have passed.
 fn advance(arenas: &mut FrameArenas, frames: u32) {
@@ -76,10 +77,40 @@ fn every_kind_of_handle_lives_for_two_frames() {
     check(
         |arenas| {
             let mut text = arenas.local().string();
-            text.push_str("built");
+            "built".chars().for_each(|character| text.push(character));
             text.share()
         },
         "built",
+    );
+
+    // And what may fail, but does not.
+    check(|arenas| arenas.local().try_share(7_u8).unwrap(), &7);
+    check(
+        |arenas| arenas.local().try_share_with(|| [1; 3]).unwrap(),
+        &[1; 3],
+    );
+    check(
+        |arenas| arenas.local().try_share_str("text").unwrap(),
+        "text",
+    );
+    check(
+        |arenas| arenas.local().try_share_fmt(format_args!("{}", 5)).unwrap(),
+        "5",
+    );
+    check(
+        |arenas| arenas.local().try_share_slice_copy(&[1, 2]).unwrap(),
+        &[1, 2][..],
+    );
+    check(
+        |arenas| {
+            let local = arenas.local();
+            local.try_share_slice_fill_with(3, |i| i).unwrap()
+        },
+        &[0, 1, 2][..],
+    );
+    check(
+        |arenas| arenas.local().try_share_iter(5..7).unwrap(),
+        &[5, 6][..],
     );
 }
 
@@ -286,11 +317,7 @@ fn every_way_to_share_resolves_to_its_data() {
 
 #[test]
 fn sharing_fails_where_there_is_no_memory() {
-    let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        overflow: OverflowPolicy::Fail,
-        ..Default::default()
-    });
+    let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
     let large = [0_u8; 200];
     let text = "x".repeat(200);
     assert!(arena.try_share(large).is_err());
@@ -538,11 +565,7 @@ fn closures_that_share_in_the_same_arena_disturb_nothing() {
 
 #[test]
 fn nothing_is_made_where_there_is_no_memory() {
-    let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 128,
-        overflow: OverflowPolicy::Fail,
-        ..Default::default()
-    });
+    let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
     let large = [0_u8; 200];
     let never = |_| -> String { unreachable!("there is no room") };
     assert!(

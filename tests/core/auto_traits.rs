@@ -13,7 +13,7 @@ use static_assertions::{assert_impl_all, assert_not_impl_any};
 // A worker's arena may move to another thread, but two threads never use it at once.
 assert_impl_all!(FrameArena: Send, UnwindSafe, RefUnwindSafe);
 assert_not_impl_any!(FrameArena: Sync);
-assert_not_impl_any!(&FrameArena: Send);
+assert_not_impl_any!(&FrameArena: Send, Sync);
 assert_not_impl_any!(FrameVec<'static, u8>: Send, Sync);
 assert_not_impl_any!(FrameBox<'static, u8>: Send, Sync);
 assert_not_impl_any!(FrameString<'static>: Send, Sync);
@@ -33,6 +33,7 @@ assert_impl_all!(HandleError: Send, Sync, std::error::Error);
 assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(FrameHandle<Cell<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Rc<u8>>: Send, Sync);
+assert_not_impl_any!(LeasedHandle<Cell<u8>>: Send, Sync);
 
 // A handle is a pointer and a stamp; in debug builds it also remembers the line that made it.
 const LINE: usize = if cfg!(debug_assertions) {

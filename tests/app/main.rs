@@ -1,0 +1,7 @@
+//! The Bevy side: the plugin, its diagnostics, the log, sub-apps, and a long run of it all.
+
+mod diagnostics;
+mod plugin;
+mod soak;
+mod sub_app;
+mod warnings;

@@ -1,0 +1,11 @@
+//! Many threads: each has its own arena, whoever starts, reads, waits or dies.
+
+#[path = "../common"]
+mod common {
+    pub(crate) mod address;
+    pub(crate) mod droppy;
+    pub(crate) mod settings;
+}
+
+mod concurrency;
+mod workers;
