@@ -1,9 +1,15 @@
 //! The Bevy side: plugins, schedules, diagnostics and the hand-over to other worlds.
 
 mod diagnostics;
+mod extracted_frame;
+mod frame_start;
+mod params;
 mod plugin;
+mod publisher;
 mod sub_app;
 
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
-pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule, FrameArenaSystems};
-pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
+pub use self::extracted_frame::ExtractedFrame;
+pub use self::frame_start::{FrameArenaSchedule, FrameArenaSystems};
+pub use self::plugin::FrameArenaPlugin;
+pub use self::sub_app::FrameArenaSubAppPlugin;

@@ -1,12 +1,15 @@
 //! `FrameArenas`: the arenas of all workers, generation after generation.
 #![expect(unsafe_code, reason = "resolves handles and remembered arenas")]
 
+mod claims;
+mod collector;
 mod generation;
 mod lease;
 mod lookup;
 mod meter;
 mod parking;
 mod ring;
+mod scratch;
 mod swap;
 mod thread;
 mod usage;
@@ -16,11 +19,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+pub use self::collector::{Batch, FrameCollector, FrameGroup};
 use self::generation::Common;
 pub use self::lease::{FrameLease, LeasedHandle};
 use self::meter::Meter;
 use self::parking::Parking;
 use self::ring::Ring;
+pub use self::scratch::Scratch;
+use self::scratch::ScratchStore;
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{Budget, FrameArena, Stock};
 use crate::settings::FrameArenaSettings;
@@ -61,6 +67,7 @@ pub struct FrameArenas {
     ring: Ring,
     parking: Parking,
     meter: Meter,
+    scratch: ScratchStore,
     frame: u64,
     /// How many recycles from now on give all memory back.
     recycles_that_give_back: usize,
@@ -97,6 +104,7 @@ impl FrameArenas {
             ring,
             parking,
             meter,
+            scratch: ScratchStore::new(&common.settings, &common.budget),
             frame: 0,
             recycles_that_give_back: 0,
             common,
@@ -153,7 +161,7 @@ impl FrameArenas {
     /// another chunk just then, with no more than its capacity.
     pub fn used_bytes_so_far(&self) -> usize {
         let workers = self.ring.current().claimed_workers();
-        workers.map(|worker| worker.figures().used_bytes).sum()
+        workers.map(|(_, worker)| worker.figures().used_bytes).sum()
     }
 
     #[cold]

@@ -132,7 +132,10 @@ pub use app::{
     FrameArenaSubAppPlugin, FrameArenaSystems,
 };
 pub use arena::{AllocOrInitError, FrameArena};
-pub use arenas::{FrameArenas, FrameLease, FrameUsage, LeasedHandle, WorkerUsage};
+pub use arenas::{
+    Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
+    WorkerUsage,
+};
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
 };
@@ -148,5 +151,6 @@ pub mod prelude {
     pub use crate::FrameArenaPlugin;
     pub use crate::{
         CollectIn, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, FrameString, FrameVec,
+        Scratch,
     };
 }

@@ -1,18 +1,15 @@
 //! The hand-over of a frame to another world, such as the render world.
 #![forbid(unsafe_code)]
 
-use std::ops::Index;
-
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
 use bevy_ecs::change_detection::DetectChangesMut;
-use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 
-use super::diagnostics::UsagePublisher;
+use super::extracted_frame::ExtractedFrame;
 use super::plugin::FrameArenaPlugin;
-use crate::arenas::{FrameArenas, FrameLease};
-use crate::handles::FrameHandle;
+use super::publisher::UsagePublisher;
+use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
 /// Hands each frame to the world of a sub-app, such as Bevy's `RenderApp`, without a copy.
@@ -143,62 +140,13 @@ impl Plugin for FrameArenaSubAppPlugin {
     }
 }
 
-/// The main world's frame, in the world of a sub-app: resolves the handles made in it.
-///
-/// It is there from [`FrameArenaSubAppPlugin`] on, and stands for the frame extracted last.
-/// Handles of earlier frames do not resolve: a lease on two frames would keep the main world from
-/// recycling either.
-#[derive(Resource, Debug, Default)]
-pub struct ExtractedFrame {
-    lease: Option<(u64, FrameLease)>,
-}
-
-impl ExtractedFrame {
-    /// Returns what a handle names, if it was made in the extracted frame.
-    #[inline]
-    pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        self.lease()?.get(handle)
-    }
-
-    /// Returns the lease, or `None` if nothing was extracted: before the first extract, and while
-    /// the main world has no [`FrameArenas`].
-    ///
-    /// A clone of it can move into a task. It keeps the frame from being recycled for as long as
-    /// it lives.
-    #[inline]
-    pub fn lease(&self) -> Option<&FrameLease> {
-        self.lease.as_ref().map(|(_, lease)| lease)
-    }
-
-    /// Returns the number of the frame in the main world: its [`FrameArenas::frame`].
-    pub fn frame(&self) -> Option<u64> {
-        self.lease.as_ref().map(|(frame, _)| *frame)
-    }
-}
-
-impl<T: ?Sized> Index<FrameHandle<T>> for ExtractedFrame {
-    type Output = T;
-
-    /// # Panics
-    /// If the handle was not made in the extracted frame.
-    #[track_caller]
-    fn index(&self, handle: FrameHandle<T>) -> &T {
-        self.get(handle).expect(
-            "an `ExtractedFrame` resolves the handles that the main world made in the frame it \
-             extracted last",
-        )
-    }
-}
-
 /// Leases the main world's frame to the other world.
 ///
 /// The last lease ends here and not with commands that are applied later: the next swap of the
 /// main world recycles its frame.
 fn hand_over(main: &World, sub: &mut World) {
     let arenas = main.get_resource::<FrameArenas>();
-    let frame = ExtractedFrame {
-        lease: arenas.map(|arenas| (arenas.frame(), arenas.lease())),
-    };
+    let frame = ExtractedFrame::of(arenas);
     match sub.get_resource_mut::<ExtractedFrame>() {
         Some(mut place) => *place = frame,
         None => sub.insert_resource(frame),

@@ -1,16 +1,11 @@
 //! The arenas of all workers in one period.
-#![expect(
-    unsafe_code,
-    reason = "walks the list of claimed workers; resolves handles"
-)]
+#![expect(unsafe_code, reason = "lends arenas to their owners; resolves handles")]
 
-use std::iter::successors;
-use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use thread_local::ThreadLocal;
-
+use super::claims::Claims;
+use super::thread::ThreadToken;
 use super::worker::Worker;
 use crate::arena::{Budget, FrameArena, Stock, WINDOW_STEPS};
 use crate::handles::FrameHandle;
@@ -35,10 +30,7 @@ pub(super) struct Common {
 /// [`local`](Self::local), and it lends what it gets for no longer than it is borrowed itself.
 pub(crate) struct Generation {
     stamp: Stamp,
-    workers: ThreadLocal<Worker>,
-    /// The worker that was claimed last since the recycle; each knows the one before it. So the
-    /// swap visits those that were used, and not all that ever were.
-    claimed: AtomicPtr<Worker>,
+    workers: Claims<Worker>,
     recycles_since_step: u32,
     steps: usize,
     common: Arc<Common>,
@@ -48,8 +40,7 @@ impl Generation {
     pub(super) fn new(common: &Arc<Common>, stamp: Stamp) -> Arc<Self> {
         Arc::new(Self {
             stamp,
-            workers: ThreadLocal::new(),
-            claimed: AtomicPtr::new(ptr::null_mut()),
+            workers: Claims::new(),
             recycles_since_step: 0,
             steps: 0,
             common: Arc::clone(common),
@@ -72,23 +63,12 @@ impl Generation {
             let arena = FrameArena::in_budget(&self.common.settings, budget, self.stamp);
             Worker::new(arena.with_chunk_of(&self.common.stock))
         };
-        if self.workers.get().is_none() {
-            self.workers.get_or(make);
-        }
-        // Not what `get_or` returned: with thread_local 1.1.10, the reference to a new value
-        // descends from a `&mut`, and must not be used after the value was read in another way.
-        let worker = self.workers.get().expect("it was just inserted");
-        worker.claim(self.stamp, make, |worker| self.enlist(worker))
-    }
-
-    /// Puts a worker that was just claimed into the list.
-    fn enlist(&self, worker: &Worker) {
-        let this = ptr::from_ref(worker).cast_mut();
-        // Release, so that whoever walks the list sees the worker behind the pointer.
-        let _previous = self.claimed.update(Release, Relaxed, |last| {
-            worker.claimed_before.store(last, Relaxed);
-            this
+        let worker = self.workers.claim(make, |worker| {
+            // SAFETY: it was just claimed, and nobody else sees it before this returns.
+            unsafe { worker.begin(self.stamp) };
         });
+        // SAFETY: this thread has the claim. It ends with a recycle, which takes `&mut self`.
+        unsafe { worker.arena() }
     }
 
     /// Returns what `handle` names, if it was made in this generation.
@@ -98,24 +78,9 @@ impl Generation {
         unsafe { handle.resolve(self.stamp) }
     }
 
-    /// Returns the workers that were used since the last recycle.
-    pub(super) fn claimed_workers(&self) -> impl Iterator<Item = &Worker> {
-        // SAFETY:
-        // - `enlist` put it there, from a reference to a worker of this generation;
-        // - workers stay in place until the generation is dropped.
-        let worker_at = |pointer: *mut Worker| unsafe { pointer.as_ref() };
-        // Acquire: pairs with `enlist`. It covers the workers behind the last one, too: all that
-        // were put there before are in the same release sequence.
-        successors(worker_at(self.claimed.load(Acquire)), move |worker| {
-            worker_at(worker.claimed_before.load(Relaxed))
-        })
-    }
-
-    /// Returns all workers, also those of threads that ended.
-    fn workers(&self) -> impl Iterator<Item = &Worker> {
-        self.workers
-            .iter()
-            .flat_map(|worker| successors(Some(worker), |worker| worker.next()))
+    /// Returns the workers that were used since the last recycle, with their threads.
+    pub(super) fn claimed_workers(&self) -> impl Iterator<Item = (ThreadToken, &Worker)> {
+        self.workers.claimed()
     }
 
     /// Drops what was shared and makes all memory free, under a new stamp.
@@ -124,12 +89,11 @@ impl Generation {
     /// `gives_back`, all memory goes back to the global allocator.
     pub(super) fn recycle(&mut self, stamp: Stamp, gives_back: bool, panic: &mut FirstPanic) {
         self.stamp = stamp;
-        for worker in self.claimed_workers() {
+        for (_, worker) in self.workers.claimed() {
             // SAFETY: with `&mut self` nobody lends an arena of this generation.
             unsafe { worker.arena_mut() }.recycle(stamp, panic);
-            worker.release();
         }
-        *self.claimed.get_mut() = ptr::null_mut();
+        self.workers.release_all();
         let is_time = self.is_time_to_step();
         if gives_back || is_time {
             self.visit_all_workers(gives_back);
@@ -144,7 +108,7 @@ impl Generation {
             // Nobody has come for these since the start.
             self.common.stock.clear();
         }
-        for worker in self.workers() {
+        for worker in self.workers.all() {
             // SAFETY: with `&mut self` nobody lends an arena of this generation.
             let arena = unsafe { worker.arena_mut() };
             if gives_back {
@@ -182,7 +146,7 @@ impl Drop for Generation {
     fn drop(&mut self) {
         // All destructors first: a panic of one must not keep another worker's from running.
         let mut panic = FirstPanic::default();
-        for worker in self.claimed_workers() {
+        for (_, worker) in self.workers.claimed() {
             // SAFETY: with `&mut self` nobody lends an arena of this generation.
             unsafe { worker.arena_mut() }.run_drops(&mut panic);
         }

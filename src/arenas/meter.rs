@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::generation::{Common, Generation};
 use super::parking::Parking;
 use super::ring::Ring;
+use super::scratch::ScratchStore;
 use super::thread::ThreadToken;
 use super::usage::FrameUsage;
 use super::worker::{Figures, Worker};
@@ -35,11 +36,11 @@ impl Meter {
     /// Measures the period that ends: what each worker used.
     pub(super) fn end_period(&mut self, period: u64, generation: &Generation, common: &Common) {
         self.begin(period);
-        for worker in generation.claimed_workers() {
+        for (thread, worker) in generation.claimed_workers() {
             let figures = worker.figures();
             // A thread that asked for its arena and left it alone is not a worker of this period.
             if figures.peak_bytes > 0 {
-                let line = self.line_of(worker);
+                let line = self.line_of(thread, worker);
                 self.usage.add(line, figures);
             }
         }
@@ -56,6 +57,11 @@ impl Meter {
         self.usage.parked = parking.leased();
     }
 
+    /// Measures the scratch memory after the swap.
+    pub(super) fn note_scratch(&mut self, scratch: &ScratchStore) {
+        self.usage.scratch_high_watermark_bytes = scratch.high_watermark_bytes();
+    }
+
     /// Starts the figures of another period; what outlives a period is kept.
     fn begin(&mut self, period: u64) {
         if self.usage.begin(period) > MAX_IDLE_PERIODS {
@@ -68,17 +74,16 @@ impl Meter {
     }
 
     /// Returns the line of a worker's thread.
-    fn line_of(&mut self, worker: &Worker) -> usize {
+    fn line_of(&mut self, thread: ThreadToken, worker: &Worker) -> usize {
         let guess = worker.seat.load(Relaxed);
         match self.seats.get(guess) {
-            Some(seat) if seat.thread == worker.owner() => seat.line,
-            _ => self.find_line(worker),
+            Some(seat) if seat.thread == thread => seat.line,
+            _ => self.find_line(thread, worker),
         }
     }
 
     #[cold]
-    fn find_line(&mut self, worker: &Worker) -> usize {
-        let thread = worker.owner();
+    fn find_line(&mut self, thread: ThreadToken, worker: &Worker) -> usize {
         let known = self.seats.iter().position(|seat| seat.thread == thread);
         let index = known.unwrap_or_else(|| {
             let line = self.usage.line_named(&worker.name());

@@ -47,8 +47,10 @@ impl FrameArenas {
         Arc::get_mut(self.ring.current_mut())
             .expect("a leased generation was replaced")
             .recycle(stamp, gives_back, &mut panic);
+        self.scratch.end_period(gives_back, &mut panic);
         self.meter
             .note_memory(&self.ring, &self.parking, &self.common);
+        self.meter.note_scratch(&self.scratch);
         panic.resume();
     }
 

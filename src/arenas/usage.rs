@@ -16,6 +16,9 @@ pub struct FrameUsage {
     pub peak_bytes: usize,
     /// The highest `peak_bytes` of any frame so far.
     pub high_watermark_bytes: usize,
+    /// The most bytes of [scratch](crate::Scratch) that were in use at once so far, summed over its
+    /// arenas.
+    pub scratch_high_watermark_bytes: usize,
     /// Bytes that all workers and generations hold from the global allocator.
     pub reserved_bytes: usize,
     /// How often, in that frame, a worker's first chunk was not enough: see

@@ -1,42 +1,31 @@
-//! The arena of one worker, and which thread owns it.
+//! The arena of one worker, and what others may see of it.
 #![expect(
     unsafe_code,
     reason = "lends arenas, which are not `Sync`, each to its owner alone"
 )]
 
 use std::cell::UnsafeCell;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::thread::{self, NOBODY, ThreadToken};
 use crate::arena::FrameArena;
 use crate::stamp::Stamp;
 
-/// An arena that belongs to the first thread that claims it, until it is recycled.
-///
-/// `ThreadLocal` gives the place of a thread that ended to a new one, and a thread may go on using
-/// what it got from there while its thread locals are destroyed. So the place alone is not proof
-/// of ownership; the claim is.
+/// An arena that belongs to the thread that has claimed it.
 pub(super) struct Worker {
     arena: UnsafeCell<FrameArena>,
-    owner: AtomicU64,
-    /// The worker that was claimed before this one in its generation.
-    pub(super) claimed_before: AtomicPtr<Worker>,
     /// Where the meter listed its thread last; a guess.
     pub(super) seat: AtomicUsize,
     /// Who claimed it last. Kept beyond a recycle: the next owner is mostly the same.
     named: Mutex<(ThreadToken, Arc<str>)>,
-    /// For a thread that finds this one claimed by another.
-    next: OnceLock<Box<Worker>>,
 }
 
 // SAFETY: through `&Worker`, threads that are not the owner reach
-// - the atomics, the mutex and the `OnceLock`, which are `Sync`;
+// - the atomic and the mutex, which are `Sync`;
 // - of the arena its figures alone, through `figures`: they read atomics, and what changes under
 //   `&mut FrameArena` alone.
-// The arena itself is lent by `claim`, to one thread until the next recycle, and by `arena_mut`,
-// whose caller promises that there is no such thread.
+// The arena itself is lent by unsafe methods, whose callers promise to be the owner, or alone.
 unsafe impl Sync for Worker {}
 
 /// What others may see of an arena while its owner allocates.
@@ -52,72 +41,34 @@ impl Worker {
     pub(super) fn new(arena: FrameArena) -> Self {
         Self {
             arena: UnsafeCell::new(arena),
-            owner: AtomicU64::new(NOBODY),
-            claimed_before: AtomicPtr::new(ptr::null_mut()),
             seat: AtomicUsize::new(0),
             named: Mutex::new((NOBODY, Arc::from(""))),
-            next: OnceLock::new(),
         }
     }
 
-    /// Finds the first worker in this chain that is, or becomes, the calling thread's.
+    /// Gets ready for a period in which the calling thread uses it.
     ///
-    /// A worker that was free gets `stamp`, and `enlist` is called with it.
-    pub(super) fn claim<'a>(
-        &'a self,
-        stamp: Stamp,
-        make: impl Fn() -> Worker,
-        enlist: impl FnOnce(&'a Worker),
-    ) -> &'a FrameArena {
+    /// # Safety
+    /// The calling thread has just claimed the worker, and nobody else knows of it yet.
+    pub(super) unsafe fn begin(&self, stamp: Stamp) {
+        // SAFETY: the caller promises that nobody else knows of the worker.
+        unsafe { self.arena_mut() }.set_stamp(stamp);
         let token = thread::current_token();
-        let mut worker = self;
-        let is_new = loop {
-            match worker.claim_for(token) {
-                Claim::Made => break true,
-                Claim::Held => break false,
-                Claim::Refused => worker = worker.next_or(&make),
-            }
-        };
-        if is_new {
-            // SAFETY: the worker was free, and nobody sees it before it is enlisted.
-            unsafe { worker.arena_mut() }.set_stamp(stamp);
-            enlist(worker);
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        if named.0 != token {
+            *named = (token, thread::current_name());
         }
-        // SAFETY: this thread has the claim, so no other thread uses the arena, and `arena_mut` is
-        // not called while what lent the generation is borrowed.
-        unsafe { &*worker.arena.get() }
     }
 
-    /// Returns the next worker of the chain, and makes it if there is none.
+    /// Returns the arena for allocating.
     ///
-    /// Not by `get_or_init`: what `make` calls, the global allocator for one, may come here again.
-    fn next_or(&self, make: impl Fn() -> Worker) -> &Worker {
-        if self.next.get().is_none() {
-            // Whoever comes second drops its own.
-            drop(self.next.set(Box::new(make())));
-        }
-        self.next().expect("it was just set")
-    }
-
-    fn claim_for(&self, token: ThreadToken) -> Claim {
-        // Relaxed: a claim publishes nothing. What the last owner wrote was made visible by the
-        // `&mut` of the recycle that set the owner back.
-        match self.owner.compare_exchange(NOBODY, token, Relaxed, Relaxed) {
-            Ok(_) => {
-                let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
-                if named.0 != token {
-                    *named = (token, thread::current_name());
-                }
-                Claim::Made
-            }
-            Err(owner) if owner == token => Claim::Held,
-            Err(_) => Claim::Refused,
-        }
-    }
-
-    /// Ends the claim. The arena is to be recycled first.
-    pub(super) fn release(&self) {
-        self.owner.store(NOBODY, Relaxed);
+    /// # Safety
+    /// The calling thread has claimed the worker, and the claim does not end while the reference
+    /// lives.
+    pub(super) unsafe fn arena(&self) -> &FrameArena {
+        // SAFETY: the caller promises that no other thread uses the arena, and `arena_mut` asks
+        // for the end of all claims.
+        unsafe { &*self.arena.get() }
     }
 
     /// Returns the arena for recycling.
@@ -133,15 +84,6 @@ impl Worker {
     pub(super) unsafe fn arena_mut(&self) -> &mut FrameArena {
         // SAFETY: the caller promises that nobody else uses the arena.
         unsafe { &mut *self.arena.get() }
-    }
-
-    pub(super) fn next(&self) -> Option<&Worker> {
-        self.next.get().map(|next| &**next)
-    }
-
-    /// Returns the thread that has used it since the last recycle, or `NOBODY`.
-    pub(super) fn owner(&self) -> ThreadToken {
-        self.owner.load(Relaxed)
     }
 
     /// Returns the name of the thread that claimed it last.
@@ -162,24 +104,4 @@ impl Worker {
             overflows: arena.overflows(),
         }
     }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // One after the other: a long chain dropped by recursion would overflow the stack.
-        let mut next = self.next.take();
-        while let Some(mut worker) = next {
-            next = worker.next.take();
-        }
-    }
-}
-
-/// What became of an attempt to claim a worker.
-enum Claim {
-    /// It was free.
-    Made,
-    /// The thread had it already.
-    Held,
-    /// Another thread has it.
-    Refused,
 }

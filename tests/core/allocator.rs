@@ -174,7 +174,7 @@ fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
         refused,
         Err(ArenaError::Exhausted {
             requested: 950,
-            align: 8,
+            align: 1,
             remaining: 1024 - used,
             limit: ArenaLimit::Worker { bytes: 1024 },
         })

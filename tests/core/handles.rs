@@ -431,7 +431,10 @@ fn errors_name_type_age_and_frame() {
         text.contains("its own frame and the next; share it again"),
         "{text}"
     );
-    assert_eq!(text.contains("tests/handles.rs:"), cfg!(debug_assertions));
+    assert_eq!(
+        text.contains("tests/core/handles.rs:"),
+        cfg!(debug_assertions)
+    );
     assert_eq!(error.made_at().is_some(), cfg!(debug_assertions));
 
     let standalone = FrameArena::default().share(1_u8);

@@ -1,0 +1,186 @@
+//! Entities with bounds and a frustum, as Bevy's `check_visibility` sees them.
+#![expect(unsafe_code, reason = "asks the C library for the CPU time")]
+
+use std::fmt;
+use std::time::Duration;
+
+use bevy_ecs::prelude::*;
+use bevy_ecs::query::QueryState;
+use bevy_tasks::{ComputeTaskPool, TaskPoolBuilder};
+
+/// How many entities there are, and how many of a hundred are visible.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    entities: u32,
+    visible_percent: u32,
+}
+
+pub(crate) const SCENES: [Shape; 4] = [
+    Shape::new(20_000, 10),
+    Shape::new(20_000, 60),
+    Shape::new(200_000, 10),
+    Shape::new(200_000, 60),
+];
+
+impl Shape {
+    const fn new(entities: u32, visible_percent: u32) -> Self {
+        Self {
+            entities,
+            visible_percent,
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} entities, {} % visible",
+            self.entities, self.visible_percent
+        )
+    }
+}
+
+#[derive(Component)]
+pub(crate) struct InheritedVisibility(bool);
+
+#[derive(Component)]
+pub(crate) struct ViewVisibility(bool);
+
+#[derive(Component)]
+pub(crate) struct RenderLayers(u64);
+
+/// Centre and half extents.
+#[derive(Component)]
+pub(crate) struct Aabb([f32; 3], [f32; 3]);
+
+/// An affine transform: three axes and the translation.
+#[derive(Component)]
+pub(crate) struct GlobalTransform([[f32; 3]; 4]);
+
+/// What the check asks for.
+pub(crate) type Seen = (
+    Entity,
+    &'static InheritedVisibility,
+    &'static mut ViewVisibility,
+    &'static RenderLayers,
+    &'static Aabb,
+    &'static GlobalTransform,
+);
+
+pub(crate) type Item<'w> = (
+    Entity,
+    &'w InheritedVisibility,
+    Mut<'w, ViewVisibility>,
+    &'w RenderLayers,
+    &'w Aabb,
+    &'w GlobalTransform,
+);
+
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) query: QueryState<Seen>,
+    pub(crate) frustum: Frustum,
+}
+
+impl Scene {
+    pub(crate) fn new(shape: Shape) -> Self {
+        let mut world = World::new();
+        let mut random = 1_u32;
+        for _ in 0..shape.entities {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let is_visible = (random >> 8) % 100 < shape.visible_percent;
+            // Behind one of the planes, or in front of all.
+            let axis = (random >> 4) as usize % 3;
+            let mut place = [
+                (random >> 12) as f32 % 70.0,
+                (random >> 16) as f32 % 70.0,
+                9.0,
+            ];
+            place[axis] = if is_visible { 30.0 } else { 300.0 };
+            world.spawn((
+                InheritedVisibility(true),
+                ViewVisibility(false),
+                RenderLayers(1),
+                Aabb([0.0, 0.5, 0.0], [1.0, 2.0, 1.0]),
+                GlobalTransform([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], place]),
+            ));
+        }
+        let query = world.query();
+        Self {
+            world,
+            query,
+            frustum: Frustum::cube(100.0),
+        }
+    }
+}
+
+/// Six half spaces: a normal and a distance each.
+#[derive(Clone)]
+pub(crate) struct Frustum {
+    planes: [[f32; 4]; 6],
+    layers: u64,
+}
+
+impl Frustum {
+    fn cube(extent: f32) -> Self {
+        let plane = |index: usize| {
+            let mut plane = [0.0, 0.0, 0.0, extent];
+            plane[index / 2] = if index.is_multiple_of(2) { -1.0 } else { 1.0 };
+            plane
+        };
+        Self {
+            planes: std::array::from_fn(plane),
+            layers: 1,
+        }
+    }
+
+    /// Decides as Bevy does: by flag, by layer, by the sphere around the bounds.
+    #[inline(always)]
+    pub(crate) fn check(&self, item: Item<'_>) -> Option<Entity> {
+        let (entity, inherited, mut visible, layers, bounds, transform) = item;
+        if !inherited.0 || layers.0 & self.layers == 0 {
+            return None;
+        }
+        let [x, y, z, translation] = transform.0;
+        let centre = |axis: usize| {
+            let Aabb([cx, cy, cz], _) = *bounds;
+            x[axis] * cx + y[axis] * cy + z[axis] * cz + translation[axis]
+        };
+        let centre = [centre(0), centre(1), centre(2)];
+        let [hx, hy, hz] = bounds.1;
+        let radius = (hx * hx + hy * hy + hz * hz).sqrt();
+        for [nx, ny, nz, distance] in self.planes {
+            if nx * centre[0] + ny * centre[1] + nz * centre[2] + distance + radius <= 0.0 {
+                return None;
+            }
+        }
+        visible.bypass_change_detection().0 = true;
+        Some(entity)
+    }
+}
+
+pub(crate) fn start_pool(threads: usize) {
+    ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(threads).build());
+}
+
+/// Returns the CPU time that all threads of the process have used.
+pub(crate) fn cpu_time() -> Duration {
+    #[repr(C)]
+    struct Timespec {
+        seconds: i64,
+        nanoseconds: i64,
+    }
+    unsafe extern "C" {
+        fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
+    }
+    const PROCESS_CPU_TIME: i32 = 2;
+    let mut time = Timespec {
+        seconds: 0,
+        nanoseconds: 0,
+    };
+    // SAFETY: the C library of 64-bit Linux writes one `timespec` of this layout.
+    let result = unsafe { clock_gettime(PROCESS_CPU_TIME, &raw mut time) };
+    assert_eq!(result, 0, "Linux has this clock");
+    Duration::new(time.seconds as u64, time.nanoseconds as u32)
+}

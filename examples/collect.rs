@@ -1,0 +1,72 @@
+//! Goal: make one list out of a `par_iter`, in the same order each frame, without the heap.
+//!
+//! All workers look at twenty thousand objects at once. Each adds what it sees to a batch of its
+//! own, and the batches become one list, which the next frame compares with its own.
+
+use std::mem;
+
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+use bevy_frame_arena::prelude::*;
+
+const OBJECTS: u32 = 20_000;
+const FRAMES: usize = 10;
+
+fn main() {
+    let mut app = App::new();
+    app.add_plugins((TaskPoolPlugin::default(), FrameArenaPlugin::default()))
+        .init_resource::<View>()
+        .add_systems(Startup, spawn)
+        .add_systems(Update, (cull, compare).chain());
+    app.finish();
+    app.cleanup();
+    for _ in 0..FRAMES {
+        app.update();
+    }
+    let appeared = app.world().resource::<View>().appeared;
+    println!("{appeared} objects came into view in {FRAMES} frames");
+    assert_eq!(appeared, 100 * (FRAMES - 1));
+}
+
+#[derive(Component)]
+struct Place(f32);
+
+#[derive(Resource, Default)]
+struct View {
+    from: f32,
+    visible: FrameHandle<[Entity]>,
+    visible_before: FrameHandle<[Entity]>,
+    appeared: usize,
+}
+
+fn spawn(mut commands: Commands) {
+    commands.spawn_batch((0..OBJECTS).map(|n| Place(n as f32)));
+}
+
+fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Place)>, mut view: ResMut<View>) {
+    view.from += 100.0;
+    let seen = view.from..view.from + 1000.0;
+
+    let visible = arenas.collector();
+    objects.par_iter().for_each_init(
+        || visible.batch(),
+        |batch, (entity, place)| {
+            if seen.contains(&place.0) {
+                batch.push(entity);
+            }
+        },
+    );
+    view.visible_before = mem::replace(&mut view.visible, visible.share_sorted());
+}
+
+fn compare(arenas: Res<FrameArenas>, scratch: Scratch, mut view: ResMut<View>) {
+    let now = &arenas[view.visible];
+    // Not set in the first frame.
+    let Some(before) = arenas.get(view.visible_before) else {
+        return;
+    };
+    // Needed within this system alone: scratch memory, which is free again when it ends.
+    let is_new = |it: &&Entity| before.binary_search(it).is_err();
+    let appeared = now.iter().filter(is_new).collect_in(&scratch);
+    view.appeared += appeared.len();
+}

@@ -1,0 +1,157 @@
+//! Places that belong to one thread each for a period, and a list of those that were used.
+#![expect(unsafe_code, reason = "walks a list of places that it owns")]
+
+use std::iter::successors;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+
+use thread_local::ThreadLocal;
+
+use super::thread::{self, NOBODY, ThreadToken};
+
+/// One place for each thread that asks, of which a thread owns what it has claimed, until
+/// [`release_all`](Self::release_all).
+///
+/// `ThreadLocal` gives the place of a thread that ended to a new one, and a thread may go on using
+/// what it got from there while its thread locals are destroyed. So the place alone is not proof
+/// of ownership; the claim is.
+pub(super) struct Claims<T: Send> {
+    places: ThreadLocal<Place<T>>,
+    /// The place that was claimed last; each knows the one before it. So the end of a period
+    /// visits those that were used, and not all that ever were.
+    last: AtomicPtr<Place<T>>,
+}
+
+/// Something that belongs to the first thread that claims it.
+struct Place<T> {
+    value: T,
+    owner: AtomicU64,
+    claimed_before: AtomicPtr<Place<T>>,
+    /// For a thread that finds this one claimed by another.
+    next: OnceLock<Box<Place<T>>>,
+}
+
+impl<T: Send + Sync> Claims<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            places: ThreadLocal::new(),
+            last: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Returns the value that the calling thread owns, and claims it first if there is none.
+    ///
+    /// `prepare` is called with a value that was just claimed, before anybody else can see it in
+    /// the list.
+    pub(super) fn claim(&self, make: impl Fn() -> T, prepare: impl FnOnce(&T)) -> &T {
+        let make = || Place::new(make());
+        if self.places.get().is_none() {
+            self.places.get_or(make);
+        }
+        // Not what `get_or` returned: with thread_local 1.1.10, the reference to a new value
+        // descends from a `&mut`, and must not be used after the value was read in another way.
+        let mut place = self.places.get().expect("it was just inserted");
+        let token = thread::current_token();
+        loop {
+            match place.claim_for(token) {
+                Claim::Made => break,
+                Claim::Held => return &place.value,
+                Claim::Refused => place = place.next_or(make),
+            }
+        }
+        prepare(&place.value);
+        // Release, so that whoever walks the list sees the place behind the pointer.
+        let _before = self.last.update(Release, Relaxed, |last| {
+            place.claimed_before.store(last, Relaxed);
+            ptr::from_ref(place).cast_mut()
+        });
+        &place.value
+    }
+
+    /// Returns what was claimed, with the threads that own it.
+    pub(super) fn claimed(&self) -> impl Iterator<Item = (ThreadToken, &T)> {
+        // SAFETY:
+        // - `claim` put it there, from a reference to a place of this list;
+        // - places stay where they are until the list is dropped, and are never borrowed mutably.
+        let place_at = |pointer: *mut Place<T>| unsafe { pointer.as_ref() };
+        // Acquire: pairs with `claim`. It covers the places behind the last one, too: all that
+        // were put there before are in the same release sequence.
+        let last = place_at(self.last.load(Acquire));
+        successors(last, move |place| {
+            place_at(place.claimed_before.load(Relaxed))
+        })
+        .map(|place| (place.owner.load(Relaxed), &place.value))
+    }
+
+    /// Returns all values, also those of threads that ended.
+    pub(super) fn all(&self) -> impl Iterator<Item = &T> {
+        self.places
+            .iter()
+            .flat_map(|place| successors(Some(place), |place| place.next.get().map(|next| &**next)))
+            .map(|place| &place.value)
+    }
+
+    /// Ends all claims.
+    pub(super) fn release_all(&mut self) {
+        let mut last = *self.last.get_mut();
+        // SAFETY: as in `claimed`.
+        while let Some(place) = unsafe { last.as_ref() } {
+            place.owner.store(NOBODY, Relaxed);
+            last = place.claimed_before.load(Relaxed);
+        }
+        *self.last.get_mut() = ptr::null_mut();
+    }
+}
+
+impl<T> Place<T> {
+    fn new(value: T) -> Self {
+        Self {
+            value,
+            owner: AtomicU64::new(NOBODY),
+            claimed_before: AtomicPtr::new(ptr::null_mut()),
+            next: OnceLock::new(),
+        }
+    }
+
+    fn claim_for(&self, token: ThreadToken) -> Claim {
+        // Relaxed: a claim publishes nothing. What the last owner wrote was made visible by the
+        // `&mut` of the release that set the owner back.
+        match self.owner.compare_exchange(NOBODY, token, Relaxed, Relaxed) {
+            Ok(_) => Claim::Made,
+            Err(owner) if owner == token => Claim::Held,
+            Err(_) => Claim::Refused,
+        }
+    }
+
+    /// Returns the next place of the chain, and makes it if there is none.
+    ///
+    /// Not by `get_or_init`: what `make` calls, the global allocator for one, may come here again.
+    fn next_or(&self, make: impl Fn() -> Self) -> &Self {
+        if self.next.get().is_none() {
+            // Whoever comes second drops its own.
+            drop(self.next.set(Box::new(make())));
+        }
+        self.next.get().expect("it was just set")
+    }
+}
+
+impl<T> Drop for Place<T> {
+    fn drop(&mut self) {
+        // One after the other: a long chain dropped by recursion would overflow the stack.
+        let mut next = self.next.take();
+        while let Some(mut place) = next {
+            next = place.next.take();
+        }
+    }
+}
+
+/// What became of an attempt to claim a place.
+enum Claim {
+    /// It was free.
+    Made,
+    /// The thread had it already.
+    Held,
+    /// Another thread has it.
+    Refused,
+}

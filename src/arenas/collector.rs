@@ -1,0 +1,498 @@
+//! `FrameCollector`: many workers add elements, and one list comes out.
+#![expect(
+    unsafe_code,
+    reason = "links the batches of all workers by raw pointers"
+)]
+
+mod batch;
+mod direct;
+mod gather;
+mod group;
+
+use std::alloc::Layout;
+use std::cmp::Ordering;
+use std::fmt;
+use std::iter::successors;
+use std::marker::PhantomData;
+use std::mem::needs_drop;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+pub use self::batch::Batch;
+use self::batch::Header;
+use self::direct::CollectorId;
+pub use self::group::FrameGroup;
+use super::FrameArenas;
+use crate::arena::FrameArena;
+use crate::containers::FrameVec;
+use crate::error::{ArenaError, fail};
+use crate::handles::FrameHandle;
+use crate::panics::FirstPanic;
+
+/// Makes one list of what many workers find. Use it to collect from a `par_iter`.
+///
+/// Each worker adds to a [`batch`](Self::batch) in its own arena, without waiting for anybody;
+/// [`share`](Self::share) makes one contiguous list of all of them. Nothing comes from the global
+/// allocator, and what a closure had added before it panicked is dropped with the collector.
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use bevy_frame_arena::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Distance(f32);
+///
+/// #[derive(Resource)]
+/// struct Visible(FrameHandle<[Entity]>);
+///
+/// fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Distance)>, mut commands: Commands) {
+///     let visible = arenas.collector();
+///     objects.par_iter().for_each_init(|| visible.batch(), |batch, (entity, distance)| {
+///         if distance.0 < 100.0 {
+///             batch.push(entity);
+///         }
+///     });
+///     // The same list each time, whichever worker was first.
+///     commands.insert_resource(Visible(visible.share_sorted()));
+/// }
+/// ```
+///
+/// For one list per key, see [`share_grouped_by_key`](Self::share_grouped_by_key); for a few keys
+/// that are known beforehand, an array of collectors is faster.
+///
+/// It can't be read or shared while somebody may still push:
+///
+/// ```compile_fail,E0505
+/// # use bevy_frame_arena::FrameArenas;
+/// # let arenas = FrameArenas::default();
+/// let collector = arenas.collector();
+/// let mut batch = collector.batch();
+/// let list = collector.share();
+/// batch.push(1);
+/// ```
+///
+/// and a batch stays on its thread:
+///
+/// ```compile_fail,E0277
+/// # use bevy_frame_arena::FrameArenas;
+/// # let arenas = FrameArenas::default();
+/// let collector = arenas.collector();
+/// let mut batch = collector.batch();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || batch.push(1));
+/// });
+/// ```
+pub struct FrameCollector<'a, T: Send> {
+    arenas: &'a FrameArenas,
+    id: CollectorId,
+    /// The batch that was registered last.
+    head: AtomicPtr<Header<T>>,
+    /// Not `Send`: it is meant for the scope that waits for the workers, and a list of theirs is
+    /// made where that scope is.
+    _stays: PhantomData<*mut T>,
+}
+
+// SAFETY: through `&FrameCollector`, a thread
+// - registers batches, in an atomic list;
+// - pushes to batches of its own; that moves elements to whoever shares or drops the collector,
+//   which is what `T: Send` allows. No `&T` is given out, so `T: Sync` is not needed;
+// - uses `FrameArenas`, which is `Sync`.
+unsafe impl<T: Send> Sync for FrameCollector<'_, T> {}
+
+// Elements count once they are written whole: a panic leaves nothing half-made.
+impl<T: Send> UnwindSafe for FrameCollector<'_, T> {}
+impl<T: Send> RefUnwindSafe for FrameCollector<'_, T> {}
+
+impl FrameArenas {
+    /// Returns a collector, to which all workers can add at once. It costs nothing before that.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let squares = arenas.collector();
+    /// std::thread::scope(|scope| {
+    ///     for n in 0..4 {
+    ///         let squares = &squares;
+    ///         scope.spawn(move || squares.push(n * n));
+    ///     }
+    /// });
+    /// let squares = squares.share_sorted();
+    /// assert_eq!(arenas[squares], [0, 1, 4, 9]);
+    /// ```
+    pub fn collector<T: Send>(&self) -> FrameCollector<'_, T> {
+        FrameCollector {
+            arenas: self,
+            id: direct::new_id(),
+            head: AtomicPtr::new(ptr::null_mut()),
+            _stays: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: Send> FrameCollector<'a, T> {
+    /// Starts a batch for the calling thread: the way to push many elements, as in
+    /// `for_each_init`. A thread may have any number of them.
+    ///
+    /// # Panics
+    /// If the memory can't be provided.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let mut collector = arenas.collector();
+    /// collector.batch().extend([1, 2, 3]);
+    /// assert_eq!(collector.len(), 3);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn batch(&self) -> Batch<'_, T> {
+        match self.try_batch() {
+            Ok(batch) => batch,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Starts a batch for the calling thread.
+    ///
+    /// # Errors
+    /// If the memory can't be provided.
+    pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
+        Ok(Batch::new(self.try_register(false)?))
+    }
+
+    /// Adds an element without a batch, as in a plain `for_each`. It finds the calling thread's
+    /// batch in a thread local; where there are many to add, a [`batch`](Self::batch) is faster.
+    ///
+    /// # Panics
+    /// If the memory can't be provided; the element is dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.push("a");
+    /// collector.push("b");
+    /// assert_eq!(arenas[collector.share()], ["a", "b"]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn push(&self, value: T) {
+        match self.try_direct() {
+            Ok(header) => header.push(value),
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Adds an element without a batch.
+    ///
+    /// # Errors
+    /// If the memory can't be provided; the element is dropped then.
+    #[inline]
+    pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
+        self.try_direct()?.try_push(value)
+    }
+
+    /// Returns the number of elements that were pushed.
+    ///
+    /// # Panics
+    /// If there are more zero-sized elements than `usize::MAX`.
+    pub fn len(&mut self) -> usize {
+        self.try_len()
+            .expect("there are at most `usize::MAX` elements")
+    }
+
+    /// Returns whether nothing was pushed.
+    pub fn is_empty(&mut self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// Reads all elements: those of a batch in their order, the batches in any.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let mut collector = arenas.collector();
+    /// collector.batch().extend([1, 2, 3]);
+    /// assert_eq!(collector.iter().sum::<i32>(), 6);
+    /// ```
+    pub fn iter(&mut self) -> impl Iterator<Item = &T> {
+        let slices = self.batches().flat_map(Header::slices);
+        // SAFETY: the elements were written, and with the collector borrowed exclusively nobody
+        // else reaches them.
+        slices.flat_map(|slice| unsafe { slice.as_ref() })
+    }
+
+    /// Makes one list of all elements and shares it, as [`FrameArena::share`] does. Elements of a
+    /// batch stay in their order; the batches come in any. [`share_sorted`](Self::share_sorted)
+    /// costs little more, and gives the same list each time.
+    ///
+    /// # Panics
+    /// If the memory can't be provided; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// assert_eq!(arenas[collector.share()], [3, 1, 2]);
+    /// ```
+    #[track_caller]
+    pub fn share(self) -> FrameHandle<[T]>
+    where
+        T: Sync + 'static,
+    {
+        match self.try_share() {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements and shares it.
+    ///
+    /// # Errors
+    /// If the memory can't be provided; the elements are dropped then.
+    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Sync + 'static,
+    {
+        let arena = self.arenas.local();
+        let room = arena.try_room_for_drop::<T>()?;
+        let values = self.try_gather(arena)?.leak();
+        // SAFETY: the elements lie in memory of this arena, and were given up.
+        unsafe { arena.drop_at_recycle(room, values) };
+        // SAFETY: as above.
+        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+    }
+
+    /// Makes one sorted list of all elements and shares it: the same list each time, unless two
+    /// elements are equal and yet differ. See
+    /// [`share_sorted_by_key`](Self::share_sorted_by_key).
+    ///
+    /// # Panics
+    /// If the memory can't be provided, or a comparison panics; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// assert_eq!(arenas[collector.share_sorted()], [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn share_sorted(self) -> FrameHandle<[T]>
+    where
+        T: Ord + Sync + 'static,
+    {
+        match self.try_share_sorted_with(T::cmp) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements, sorted by a key, and shares it. Use it where the order
+    /// must not depend on which worker was faster.
+    ///
+    /// Workers go through parts of one list, so their batches are mostly parts of one sorted list,
+    /// or of a reversed one: put in the order of their first keys, they are that list. That, and
+    /// looking whether it is so, is cheap; only if it is not, all elements are sorted. The order of
+    /// elements with equal keys is not defined.
+    ///
+    /// # Panics
+    /// If the memory can't be provided, or `key` panics; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([(3, 'c'), (4, 'd')]);
+    /// collector.batch().extend([(1, 'a'), (2, 'b')]);
+    /// let list = collector.share_sorted_by_key(|pair| pair.0);
+    /// assert_eq!(arenas[list], [(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')]);
+    /// ```
+    #[track_caller]
+    pub fn share_sorted_by_key<K: Ord>(self, key: impl FnMut(&T) -> K) -> FrameHandle<[T]>
+    where
+        T: Sync + 'static,
+    {
+        match self.try_share_sorted_by_key(key) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements, sorted by a key, and shares it.
+    ///
+    /// # Errors
+    /// If the memory can't be provided; the elements are dropped then.
+    ///
+    /// # Panics
+    /// If `key` panics; the elements are dropped then.
+    pub fn try_share_sorted_by_key<K: Ord>(
+        self,
+        mut key: impl FnMut(&T) -> K,
+    ) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Sync + 'static,
+    {
+        self.try_share_sorted_with(|a, b| key(a).cmp(&key(b)))
+    }
+
+    fn try_share_sorted_with(
+        self,
+        compare: impl FnMut(&T, &T) -> Ordering,
+    ) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Sync + 'static,
+    {
+        let arena = self.arenas.local();
+        let room = arena.try_room_for_drop::<T>()?;
+        let values = self.try_gather_sorted(arena, compare)?.leak();
+        // SAFETY: the elements lie in memory of this arena, and were given up.
+        unsafe { arena.drop_at_recycle(room, values) };
+        // SAFETY: as above.
+        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+    }
+
+    /// Makes one vector of all elements, in the calling worker's arena: for what the system itself
+    /// goes on to change. Elements of a batch stay in their order; the batches come in any.
+    ///
+    /// # Panics
+    /// If the memory can't be provided; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// let mut list = collector.into_vec();
+    /// list.push(4);
+    /// assert_eq!(list[..], [3, 1, 2, 4]);
+    /// ```
+    #[track_caller]
+    pub fn into_vec(self) -> FrameVec<'a, T> {
+        match self.try_into_vec() {
+            Ok(vec) => vec,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one vector of all elements, in the calling worker's arena.
+    ///
+    /// # Errors
+    /// If the memory can't be provided; the elements are dropped then.
+    pub fn try_into_vec(mut self) -> Result<FrameVec<'a, T>, ArenaError> {
+        let arena = self.arenas.local();
+        let mut vec = arena.vec();
+        vec.try_reserve_exact(self.try_len()?)?;
+        self.try_fill(&mut vec)?;
+        Ok(vec)
+    }
+
+    /// Makes a header in the calling thread's arena and adds it to the list.
+    fn try_register(&self, is_direct: bool) -> Result<&Header<T>, ArenaError> {
+        let arena = self.arenas.local();
+        let memory = arena.try_alloc_layout(Layout::new::<Header<T>>())?;
+        let header = memory.cast::<Header<T>>();
+        // SAFETY: the memory was just taken for it.
+        unsafe { header.write(Header::new(arena, is_direct)) };
+        // SAFETY: it was just written, and stays in place while the arenas are borrowed.
+        let new = unsafe { header.as_ref() };
+        // From here to the end, nothing can fail: what is in the list is complete.
+        let mut head = self.head.load(Relaxed);
+        loop {
+            new.next.set(head);
+            // Release: another thread's `push` may look at the header on its way through the list.
+            let registered =
+                self.head
+                    .compare_exchange_weak(head, header.as_ptr(), Release, Relaxed);
+            match registered {
+                Ok(_) => return Ok(new),
+                Err(other) => head = other,
+            }
+        }
+    }
+
+    /// Returns the calling thread's batch for `push`.
+    #[inline]
+    fn try_direct(&self) -> Result<&Header<T>, ArenaError> {
+        match direct::last_used(self.id) {
+            // SAFETY: this thread remembered it for this collector, whose number nobody else has:
+            // - so it is a header of this type, and one of this thread's own;
+            // - it stays in place while the arenas are borrowed.
+            Some(header) => Ok(unsafe { &*header.cast::<Header<T>>() }),
+            None => self.try_find_direct(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_find_direct(&self) -> Result<&Header<T>, ArenaError> {
+        let own = ptr::from_ref::<FrameArena>(self.arenas.local());
+        // An arena belongs to one thread for as long as the arenas are borrowed, and so do the
+        // batches in it.
+        // SAFETY: the collector is borrowed, and with it the arenas.
+        let mut headers = unsafe { headers(self.head.load(Acquire)) };
+        let found = headers.find(|header| header.is_direct && ptr::eq(header.arena.as_ptr(), own));
+        let header = match found {
+            Some(header) => header,
+            None => self.try_register(true)?,
+        };
+        direct::remember(self.id, ptr::from_ref(header).cast());
+        Ok(header)
+    }
+
+    /// Returns all batches, the last one first.
+    fn batches(&mut self) -> impl Iterator<Item = &Header<T>> {
+        // SAFETY: as above. That `&mut self` is asked for makes the cells of all batches ours.
+        unsafe { headers(*self.head.get_mut()) }
+    }
+}
+
+impl<T: Send> Drop for FrameCollector<'_, T> {
+    fn drop(&mut self) {
+        if !needs_drop::<T>() {
+            return;
+        }
+        let mut panic = FirstPanic::default();
+        for values in self.batches().flat_map(Header::slices) {
+            // SAFETY: the elements were written, and end here: nobody has moved them elsewhere.
+            unsafe { drop_each(values, &mut panic) };
+        }
+        panic.resume();
+    }
+}
+
+impl<T: Send> fmt::Debug for FrameCollector<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameCollector").finish_non_exhaustive()
+    }
+}
+
+/// Returns the batches of a list.
+///
+/// # Safety
+/// `head` is that of a collector whose arenas are borrowed during `'h`.
+unsafe fn headers<'h, T: 'h>(head: *mut Header<T>) -> impl Iterator<Item = &'h Header<T>> {
+    // SAFETY: what is in the list was written before, and stays in place while the arenas are
+    // borrowed.
+    let at = |header: *mut Header<T>| unsafe { header.as_ref() };
+    successors(at(head), move |header| at(header.next.get()))
+}
+
+/// Drops each element, also when one of them panics.
+///
+/// # Safety
+/// The elements are valid, and nobody uses them again.
+unsafe fn drop_each<T>(values: NonNull<[T]>, panic: &mut FirstPanic) {
+    if !needs_drop::<T>() {
+        return;
+    }
+    for index in 0..values.len() {
+        // SAFETY: the index is in bounds.
+        let value = unsafe { values.cast::<T>().add(index) };
+        // SAFETY: the caller promises a valid element, and each index comes once.
+        panic.catch(|| unsafe { value.drop_in_place() });
+    }
+}

@@ -1,0 +1,324 @@
+//! `Scratch`: memory for the length of a scope, used again while it is still in the cache.
+#![expect(
+    unsafe_code,
+    reason = "lends arenas, which are not `Sync`, each to one guard alone"
+)]
+
+mod stack;
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use self::stack::{Slot, Stack};
+use super::FrameArenas;
+use super::claims::Claims;
+use crate::arena::{Budget, FrameArena, WINDOW_STEPS};
+use crate::panics::FirstPanic;
+use crate::settings::{FrameArenaSettings, OverflowPolicy};
+use crate::stamp::{self, Stamp};
+
+/// The first chunk of a scratch arena: what a level-two cache holds several times over.
+const FIRST_CHUNK_BYTES: usize = 64 << 10;
+
+/// Temporary memory that is free again at the end of the scope. Use it for what one system, or one
+/// item of a loop, needs only while it works: keys to sort by, a mask, a stack of nodes to visit.
+///
+/// It derefs to a [`FrameArena`] that this guard owns alone. When the guard drops, the arena is
+/// rewound and goes back to its worker, so that the next guard writes to memory that is still in
+/// the cache, where the frame's own memory moves on through two generations. Taking one costs
+/// about as much as a handful of allocations, so take one for each item, or call
+/// [`reset`](Self::reset) between two.
+///
+/// A second guard, taken while the first one lives or by a system that runs nested on a waiting
+/// worker, is another arena. What is [shared](FrameArena::share) in scratch resolves through the
+/// same guard alone, and until it drops; what others shall read is shared in
+/// [`FrameArenas::local`].
+///
+/// ```
+/// use bevy_frame_arena::FrameArenas;
+///
+/// let arenas = FrameArenas::default();
+/// for item in 0..3 {
+///     let scratch = arenas.scratch();
+///     let mut keys = scratch.vec();
+///     keys.extend((0..100).map(|n| n * 7 % (item + 5)));
+///     keys.sort_unstable();
+/// }
+/// assert_eq!(arenas.used_bytes_so_far(), 0);
+/// ```
+///
+/// It is a system parameter, too: the guard of one run of a system.
+///
+/// ```
+/// # #[cfg(feature = "bevy")] {
+/// # use bevy_ecs::prelude::*;
+/// # use bevy_frame_arena::{FrameArenas, Scratch};
+/// fn sort_by_distance(scratch: Scratch, objects: Query<Entity>) {
+///     let mut keys = scratch.vec();
+///     keys.extend(&objects);
+///     keys.sort_unstable();
+/// }
+/// # let mut world = World::new();
+/// # world.init_resource::<FrameArenas>();
+/// # world.run_system_cached(sort_by_distance).unwrap();
+/// # }
+/// ```
+///
+/// A reference into scratch does not outlive its guard:
+///
+/// ```compile_fail,E0505
+/// # use bevy_frame_arena::FrameArenas;
+/// # let arenas = FrameArenas::default();
+/// let scratch = arenas.scratch();
+/// let value = scratch.alloc(1);
+/// drop(scratch);
+/// *value = 2;
+/// ```
+///
+/// and the guard stays on its thread:
+///
+/// ```compile_fail,E0277
+/// # use bevy_frame_arena::FrameArenas;
+/// # let arenas = FrameArenas::default();
+/// let scratch = arenas.scratch();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || scratch.alloc(1));
+/// });
+/// ```
+// Not `Send`, by its pointer: its drop writes to the stack of the thread that took it.
+pub struct Scratch<'a> {
+    slot: NonNull<Slot>,
+    stack: &'a Stack,
+}
+
+// As for the arena itself: a panic leaves nothing half-made.
+impl UnwindSafe for Scratch<'_> {}
+impl RefUnwindSafe for Scratch<'_> {}
+
+impl FrameArenas {
+    /// Takes temporary memory, which is free again when the guard drops.
+    ///
+    /// The first guard of a thread in a frame looks up the thread's stack of arenas, later ones
+    /// find it in a thread local. Once there are as many arenas as guards at once, taking one
+    /// does not allocate.
+    ///
+    /// # Panics
+    /// In the destructor of a thread local, unless these were the last `FrameArenas` that the
+    /// thread took scratch from, in this frame.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let scratch = arenas.scratch();
+    /// let squares = scratch.alloc_slice_fill_with(4, |n| n * n);
+    /// assert_eq!(*squares, [0, 1, 4, 9]);
+    /// ```
+    #[inline]
+    pub fn scratch(&self) -> Scratch<'_> {
+        self.scratch.take()
+    }
+}
+
+impl Scratch<'_> {
+    /// Frees everything at once, as between two items of a loop: see [`FrameArena::reset`].
+    ///
+    /// # Panics
+    /// If the destructor of a shared value panics. All others have run by then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let mut scratch = arenas.scratch();
+    /// for _ in 0..3 {
+    ///     scratch.reset();
+    ///     scratch.alloc([0_u8; 1024]);
+    /// }
+    /// assert_eq!(scratch.used_bytes(), 1024);
+    /// ```
+    #[inline]
+    pub fn reset(&mut self) {
+        self.arena_mut().reset();
+    }
+
+    // Not `DerefMut`: with that, a caller could put another arena in its place.
+    #[inline]
+    fn arena_mut(&mut self) -> &mut FrameArena {
+        // SAFETY:
+        // - the slot lives until its stack is dropped, which the guard borrows;
+        // - it is in no list while the guard lives, so nobody else reaches its arena, and what the
+        //   guard has lent out borrows the guard.
+        let slot = unsafe { self.slot.as_mut() };
+        &mut slot.arena
+    }
+}
+
+impl Deref for Scratch<'_> {
+    type Target = FrameArena;
+
+    #[inline]
+    fn deref(&self) -> &FrameArena {
+        // SAFETY: as in `arena_mut`; exclusive borrows of the arena end before this one starts.
+        let slot = unsafe { self.slot.as_ref() };
+        &slot.arena
+    }
+}
+
+impl Drop for Scratch<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        /// Returns the slot, also if a destructor panics.
+        struct Return<'a>(&'a Stack, NonNull<Slot>);
+
+        impl Drop for Return<'_> {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY:
+                // - the slot was taken from this stack by the guard, which ends here;
+                // - the guard is not `Send`, so this is still the thread that owns the stack.
+                unsafe { self.0.push(self.1) };
+            }
+        }
+
+        // The reset comes first: a destructor may take scratch itself, and must not get this one.
+        let _return = Return(self.stack, self.slot);
+        self.reset();
+    }
+}
+
+impl fmt::Debug for Scratch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Scratch").field(&**self).finish()
+    }
+}
+
+thread_local! {
+    // No destructor, so it can be used as long as the thread runs code at all.
+    static LAST_USED: Cell<(Stamp, *const Stack)> = const { Cell::new((0, ptr::null())) };
+}
+
+/// The scratch arenas of all threads.
+pub(super) struct ScratchStore {
+    /// Names one period of this store; advanced when a period ends, and never given twice.
+    stamp: Stamp,
+    stacks: Claims<Stack>,
+    periods_since_step: u32,
+    high_watermark_bytes: usize,
+    settings: FrameArenaSettings,
+    budget: Arc<Budget>,
+}
+
+impl ScratchStore {
+    pub(super) fn new(settings: &FrameArenaSettings, budget: &Arc<Budget>) -> Self {
+        let worker_capacity_bytes = match settings.overflow {
+            OverflowPolicy::Grow => settings.worker_capacity_bytes.min(FIRST_CHUNK_BYTES),
+            // There the first chunk is the only one.
+            OverflowPolicy::Fail => settings.worker_capacity_bytes,
+        };
+        Self {
+            stamp: stamp::standalone(),
+            stacks: Claims::new(),
+            periods_since_step: 0,
+            high_watermark_bytes: 0,
+            settings: FrameArenaSettings {
+                worker_capacity_bytes,
+                ..settings.clone()
+            },
+            budget: Arc::clone(budget),
+        }
+    }
+
+    #[inline]
+    fn take(&self) -> Scratch<'_> {
+        let (stamp, stack) = LAST_USED.get();
+        let stack = if stamp == self.stamp {
+            // SAFETY:
+            // - this thread remembered the stack when it claimed it in the period with this stamp;
+            // - stamps are never given twice, so it is a stack of this store, whose stacks stay in
+            //   place while it is borrowed.
+            unsafe { &*stack }
+        } else {
+            self.find_stack()
+        };
+        // SAFETY: this thread claimed the stack, and a claim holds until the period ends.
+        let slot = match unsafe { stack.pop() } {
+            Some(slot) => slot,
+            None => self.make_slot(stack),
+        };
+        Scratch { slot, stack }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_stack(&self) -> &Stack {
+        let stack = self.stacks.claim(Stack::default, |_| {});
+        LAST_USED.set((self.stamp, stack));
+        stack
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_slot(&self, stack: &Stack) -> NonNull<Slot> {
+        let budget = Arc::clone(&self.budget);
+        let arena = FrameArena::in_budget(&self.settings, budget, stamp::standalone());
+        // SAFETY: the caller, `take`, has found the stack that this thread claimed.
+        unsafe { stack.add(Slot::new(arena)) }
+    }
+
+    /// Returns the most bytes that were in use at once so far, summed over all arenas.
+    pub(super) fn high_watermark_bytes(&self) -> usize {
+        self.high_watermark_bytes
+    }
+
+    /// Ends a period: takes back what was forgotten, and gives back what was not needed; or all,
+    /// with `gives_back`.
+    pub(super) fn end_period(&mut self, gives_back: bool, panic: &mut FirstPanic) {
+        self.stamp = stamp::after(self.stamp);
+        for (_, stack) in self.stacks.claimed() {
+            // SAFETY: with `&mut self` no guard lives, and no thread uses a stack.
+            self.high_watermark_bytes += unsafe { stack.end_period(panic) };
+        }
+        self.stacks.release_all();
+        let is_time = self.is_time_to_step();
+        if gives_back || is_time {
+            self.visit_all_stacks(gives_back);
+        }
+    }
+
+    #[cold]
+    fn visit_all_stacks(&mut self, gives_back: bool) {
+        for stack in self.stacks.all() {
+            let work = |arena: &mut FrameArena| match gives_back {
+                true => arena.free_chunks(0),
+                false => arena.step_trim(),
+            };
+            // SAFETY: with `&mut self` no guard lives, and `end_period` has made all free.
+            unsafe { stack.for_each_arena(work) };
+        }
+    }
+
+    fn is_time_to_step(&mut self) -> bool {
+        let Some(periods) = self.settings.trim_after_frames else {
+            return false;
+        };
+        self.periods_since_step += 1;
+        let elapsed = u64::from(self.periods_since_step) * WINDOW_STEPS as u64;
+        let is_time = elapsed >= u64::from(periods);
+        if is_time {
+            self.periods_since_step = 0;
+        }
+        is_time
+    }
+}
+
+impl Drop for ScratchStore {
+    fn drop(&mut self) {
+        // All destructors first: a panic of one must not keep another arena's from running.
+        let mut panic = FirstPanic::default();
+        self.end_period(false, &mut panic);
+        panic.resume();
+    }
+}

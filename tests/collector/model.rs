@@ -1,0 +1,197 @@
+//! Random programs of pushes, foreign allocations and endings, against a plain `Vec`.
+
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::{Drops, Tracked};
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Pushes to one of the batches.
+    Push(usize, u8),
+    /// Pushes without a batch.
+    Direct(u8),
+    NewBatch,
+    /// Something else of the same worker: a value, or a vector that grows.
+    Value(u16),
+    Grow(u8),
+    Scratch(u16),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Drop,
+    Vec,
+    Share,
+    Sorted,
+    Grouped(u8),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        8 => (any::<usize>(), any::<u8>()).prop_map(|(batch, n)| Step::Push(batch, n)),
+        4 => any::<u8>().prop_map(Step::Direct),
+        1 => Just(Step::NewBatch),
+        1 => (0..3000_u16).prop_map(Step::Value),
+        2 => any::<u8>().prop_map(Step::Grow),
+        1 => (0..3000_u16).prop_map(Step::Scratch),
+    ];
+    vec(step, 0..if cfg!(miri) { 40 } else { 300 })
+}
+
+fn end() -> impl Strategy<Value = End> {
+    prop_oneof![
+        Just(End::Drop),
+        Just(End::Vec),
+        Just(End::Share),
+        Just(End::Sorted),
+        (1..20_u8).prop_map(End::Grouped),
+    ]
+}
+
+/// An element that is as large as the program says, with a destructor.
+trait Element: Send + Sync + Sized + 'static {
+    fn new(n: usize, drops: &Drops) -> Self;
+    fn number(&self) -> usize;
+}
+
+impl Element for Tracked {
+    fn new(n: usize, drops: &Drops) -> Self {
+        drops.tracked(n)
+    }
+
+    fn number(&self) -> usize {
+        self.0
+    }
+}
+
+#[repr(align(32))]
+struct Large(Tracked, [u8; 200]);
+
+impl Element for Large {
+    fn new(n: usize, drops: &Drops) -> Self {
+        Self(drops.tracked(n), [n as u8; 200])
+    }
+
+    fn number(&self) -> usize {
+        assert_eq!(self.1, [self.0.0 as u8; 200]);
+        self.0.0
+    }
+}
+
+#[test]
+fn random_programs_agree_with_a_vector() {
+    let config = Config {
+        cases: if cfg!(miri) { 3 } else { 100 },
+        failure_persistence: None,
+        ..Config::default()
+    };
+    TestRunner::new(config)
+        .run(&vec((steps(), end()), 1..6), |frames| {
+            run::<Tracked>(&frames);
+            run::<Large>(&frames);
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn run<T: Element>(frames: &[(Vec<Step>, End)]) {
+    let drops = Drops::default();
+    let mut made = 0;
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 1024,
+        trim_after_frames: Some(2),
+        ..FrameArenaSettings::default()
+    });
+    for (steps, end) in frames {
+        run_frame::<T>(&arenas, steps, *end, &drops, &mut made);
+        arenas.swap();
+    }
+    arenas.swap();
+    assert_eq!(drops.count(), made);
+}
+
+fn run_frame<T: Element>(
+    arenas: &FrameArenas,
+    steps: &[Step],
+    end: End,
+    drops: &Drops,
+    made: &mut usize,
+) {
+    let mut collector = arenas.collector::<T>();
+    let mut expected = Vec::new();
+    let mut batches = Vec::new();
+    let mut growing = arenas.local().vec();
+    for step in steps {
+        let mut element = |n: u8| {
+            *made += 1;
+            expected.push(usize::from(n));
+            T::new(usize::from(n), drops)
+        };
+        match *step {
+            Step::Push(_, n) if batches.is_empty() => collector.push(element(n)),
+            Step::Push(batch, n) => {
+                let index = batch % batches.len();
+                let batch: &mut bevy_frame_arena::Batch<'_, T> = &mut batches[index];
+                batch.push(element(n));
+            }
+            Step::Direct(n) => collector.push(element(n)),
+            Step::NewBatch => batches.push(collector.batch()),
+            Step::Value(bytes) => {
+                arenas.local().alloc_slice_fill_copy(bytes.into(), 0xAB_u8);
+            }
+            Step::Grow(n) => growing.push(n),
+            Step::Scratch(bytes) => {
+                arenas
+                    .scratch()
+                    .alloc_slice_fill_copy(bytes.into(), 0xCD_u8);
+            }
+        }
+    }
+    drop(batches);
+    let sorted = |numbers: &mut dyn Iterator<Item = usize>| {
+        let mut numbers: Vec<_> = numbers.collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    expected.sort_unstable();
+    assert_eq!(collector.len(), expected.len());
+    assert_eq!(sorted(&mut collector.iter().map(T::number)), expected);
+    match end {
+        End::Drop => drop(collector),
+        End::Vec => {
+            let list = collector.into_vec();
+            assert_eq!(sorted(&mut list.iter().map(T::number)), expected);
+        }
+        End::Share => {
+            let list = &arenas[collector.share()];
+            assert_eq!(sorted(&mut list.iter().map(T::number)), expected);
+        }
+        End::Sorted => {
+            let list = collector.share_sorted_by_key(T::number);
+            assert!(arenas[list].iter().map(T::number).eq(expected));
+        }
+        End::Grouped(modulus) => {
+            let modulus = usize::from(modulus);
+            let key = |it: &T| it.number() % modulus;
+            let groups = &arenas[collector.share_grouped_by_key(key, T::number)];
+            assert!(groups.is_sorted_by(|a, b| a.key < b.key));
+            for group in groups {
+                let of_group = expected.iter().filter(|n| **n % modulus == group.key);
+                assert!(
+                    arenas[group.values]
+                        .iter()
+                        .map(T::number)
+                        .eq(of_group.copied())
+                );
+            }
+            let all = groups
+                .iter()
+                .map(|it| arenas[it.values].len())
+                .sum::<usize>();
+            assert_eq!(all, expected.len());
+        }
+    }
+}
