@@ -128,8 +128,9 @@ mod stamp;
 
 #[cfg(feature = "bevy")]
 pub use app::{
-    ExtractedFrame, FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSchedule,
-    FrameArenaSubAppPlugin, FrameArenaSystems,
+    ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin, FrameArenaPacePlugin,
+    FrameArenaPlugin, FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd,
+    PaceInfo, PaceSystems, Paces,
 };
 pub use arena::{AllocOrInitError, FrameArena};
 pub use arenas::{
@@ -148,7 +149,7 @@ pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 /// The names that most systems need.
 pub mod prelude {
     #[cfg(feature = "bevy")]
-    pub use crate::FrameArenaPlugin;
+    pub use crate::{ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin};
     pub use crate::{
         CollectIn, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, FrameString, FrameVec,
         Scratch,

@@ -39,7 +39,8 @@ pub struct FrameArenaSettings {
 
     /// The number of frames (or whatever the period of the arenas is) after which memory that none
     /// of them needed is given back to the global allocator. Default: 600, ten seconds at 60 frames
-    /// a second. `None` keeps everything.
+    /// a second. `None` keeps everything; `Some(0)` keeps nothing beyond the period that used it, which
+    /// suits long ones such as levels.
     ///
     /// A worker gives its memory back when it was idle for that time, or when it has touched more
     /// than twice what its largest frame in that time used (plus a quarter); so a steady load never

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore};
+use bevy_ecs::world::World;
 use bevy_platform::time::Instant;
+use tracing::warn;
 
 use crate::arenas::FrameUsage;
 
@@ -32,20 +34,40 @@ const FIGURES: [Figure; 7] = [
 
 /// Writes the figures of one `FrameArenas` to a store, under names with one prefix.
 pub(super) struct UsagePublisher {
-    prefix: &'static str,
+    prefix: String,
     max_history_length: usize,
     figures: [DiagnosticPath; FIGURES.len()],
     workers: Vec<(Arc<str>, DiagnosticPath)>,
 }
 
 impl UsagePublisher {
-    pub(super) fn new(prefix: &'static str, max_history_length: usize) -> Self {
+    pub(super) fn new(prefix: &str, max_history_length: usize) -> Self {
         Self {
-            prefix,
+            prefix: prefix.to_owned(),
             max_history_length,
             figures: FIGURES.map(|(name, ..)| DiagnosticPath::new(format!("{prefix}/{name}"))),
             workers: Vec::new(),
         }
+    }
+
+    /// Makes a publisher for the store of a world, unless others publish under this prefix: figures
+    /// of two arenas under one name would be worth nothing.
+    pub(super) fn add_to(
+        world: &mut World,
+        prefix: &str,
+        max_history_length: usize,
+    ) -> Option<Self> {
+        let publisher = Self::new(prefix, max_history_length);
+        let mut store = world.get_resource_or_init::<DiagnosticsStore>();
+        if store.get(&publisher.figures[0]).is_some() {
+            warn!(
+                "two arenas would publish their figures as `{prefix}/…`, so the second publishes \
+                 none; give it a `diagnostics_prefix` of its own"
+            );
+            return None;
+        }
+        publisher.register(&mut store);
+        Some(publisher)
     }
 
     /// Adds the diagnostics to a store.
@@ -86,7 +108,7 @@ impl UsagePublisher {
             Some(index) => index,
             None if self.workers.len() == MAX_WORKERS => return None,
             None => {
-                let path = worker_path(self.prefix, name);
+                let path = worker_path(&self.prefix, name);
                 store.add(self.diagnostic(&path, MEMORY_SUFFIX));
                 self.workers.push((Arc::clone(name), path));
                 self.workers.len() - 1

@@ -33,14 +33,19 @@ impl Parking {
         if self.generations.is_empty() {
             return;
         }
+        self.recycle_free(panic);
+        self.spare_periods = self.spare_periods.saturating_add(1);
+        if trim_after.is_some_and(|periods| self.spare_periods > periods) {
+            self.free_spares();
+        }
+    }
+
+    /// Drops what is shared in generations whose last lease has ended.
+    pub(super) fn recycle_free(&mut self, panic: &mut FirstPanic) {
         for generation in self.generations.iter_mut().filter_map(Arc::get_mut) {
             if !generation.is_spare() {
                 generation.recycle(stamp::SPARE, false, panic);
             }
-        }
-        self.spare_periods = self.spare_periods.saturating_add(1);
-        if trim_after.is_some_and(|periods| self.spare_periods > periods) {
-            self.free_spares();
         }
     }
 

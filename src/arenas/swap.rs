@@ -35,7 +35,8 @@ impl FrameArenas {
             self.recycles_that_give_back = self.ring.len();
         }
         self.frame += 1;
-        let gives_back = self.recycles_that_give_back > 0;
+        let keeps_nothing = self.common.settings.trim_after_frames == Some(0);
+        let gives_back = self.recycles_that_give_back > 0 || keeps_nothing;
         self.recycles_that_give_back = self.recycles_that_give_back.saturating_sub(1);
 
         let mut panic = FirstPanic::default();
@@ -51,6 +52,40 @@ impl FrameArenas {
         self.meter
             .note_memory(&self.ring, &self.parking, &self.common);
         self.meter.note_scratch(&self.scratch);
+        panic.resume();
+    }
+
+    /// Recycles what is parked and no longer leased, without waiting for the next swap.
+    ///
+    /// For arenas whose period is long: when a task was done with what it leased of the last level,
+    /// the values of that level are dropped here, and its memory is free again.
+    ///
+    /// # Panics
+    /// If the destructor of a shared value panics, when all of them have run.
+    ///
+    /// # Examples
+    /// ```
+    /// use bevy_frame_arena::{FrameArenaSettings, FrameArenas, LivesFor};
+    ///
+    /// let mut arenas = FrameArenas::new(FrameArenaSettings {
+    ///     lives_for: LivesFor::OnePeriod,
+    ///     ..Default::default()
+    /// });
+    /// let lease = arenas.lease();
+    /// arenas.swap();
+    /// assert_eq!(arenas.usage().parked, 1);
+    /// drop(lease);
+    /// arenas.recycle_parked();
+    /// assert_eq!(arenas.usage().parked, 0);
+    /// ```
+    pub fn recycle_parked(&mut self) {
+        let mut panic = FirstPanic::default();
+        self.parking.recycle_free(&mut panic);
+        if self.common.settings.trim_after_frames == Some(0) {
+            self.parking.free_spares();
+        }
+        self.meter
+            .note_memory(&self.ring, &self.parking, &self.common);
         panic.resume();
     }
 

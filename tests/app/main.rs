@@ -1,6 +1,7 @@
 //! The Bevy side: the plugin, its diagnostics, the log, sub-apps, and a long run of it all.
 
 mod diagnostics;
+mod paces;
 mod plugin;
 mod soak;
 mod sub_app;

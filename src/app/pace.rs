@@ -1,0 +1,184 @@
+//! Arenas for any pace: memory that lives for a fixed step, a level, a turn.
+#![forbid(unsafe_code)]
+
+mod edges;
+mod list;
+mod name;
+mod plugin;
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use bevy_diagnostic::DiagnosticsStore;
+use bevy_ecs::change_detection::DetectChangesMut;
+use bevy_ecs::resource::Resource;
+use bevy_ecs::system::ResMut;
+
+pub use self::edges::PaceSystems;
+pub use self::list::{PaceInfo, Paces};
+pub(super) use self::name::words_of;
+pub use self::plugin::{FrameArenaPacePlugin, PaceEnd};
+use crate::arenas::FrameArenas;
+use crate::settings::FrameArenaSettings;
+
+/// The pace of Bevy's fixed steps: `Res<ArenasOf<FixedStep>>`, with
+/// [`FrameArenaPacePlugin::fixed_step`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FixedStep;
+
+/// [`FrameArenas`] whose period is not the frame: a fixed step, a level, a turn.
+///
+/// `P` is any type that names the pace, and [`FrameArenaPacePlugin`] says when a period ends. All
+/// that `FrameArenas` can do, it can do: it derefs to them, and where their docs say "frame", read
+/// "period". Handles of one pace do not resolve at another.
+///
+/// Use it where the frame is the wrong measure. Above 64 frames a second there are frames without a
+/// fixed step, so what a step reads may be older than the frame before:
+///
+/// | who makes it, who reads it | memory |
+/// |---|---|
+/// | made and read in frames, or made and read within one step | [`FrameArenas`] |
+/// | messages from a frame to the next step (input, commands) | `ArenasOf<FixedStep>` |
+/// | messages from a step to its frame (sounds, effects) | [`FrameArenas`] |
+/// | a list that each step makes anew, and frames or steps read | `ArenasOf<FixedStep>` |
+/// | a list that each frame makes anew, and steps read | [`FrameArenas`] |
+/// | what a level made, read until it ends | `ArenasOf<Level>` |
+///
+/// In one sentence: a message is allocated at the pace of its reader, and a list that its maker
+/// replaces at the pace of its maker.
+///
+/// ```
+/// use bevy_app::{App, FixedUpdate, Update};
+/// use bevy_ecs::prelude::*;
+/// use bevy_frame_arena::{ArenasOf, FixedStep, FrameArenaPacePlugin, FrameHandle};
+///
+/// #[derive(Message)]
+/// struct Command(FrameHandle<str>);
+///
+/// fn send(arenas: Res<ArenasOf<FixedStep>>, mut commands: MessageWriter<Command>) {
+///     commands.write(Command(arenas.local().share_str("jump")));
+/// }
+///
+/// // Whether the next step is in this frame or three frames later.
+/// fn obey(arenas: Res<ArenasOf<FixedStep>>, mut commands: MessageReader<Command>) {
+///     for command in commands.read() {
+///         assert_eq!(&arenas[command.0], "jump");
+///     }
+/// }
+///
+/// App::new()
+///     .add_plugins(FrameArenaPacePlugin::fixed_step())
+///     .add_message::<Command>()
+///     .add_systems(Update, send)
+///     .add_systems(FixedUpdate, obey)
+///     .update();
+/// ```
+#[derive(Resource)]
+pub struct ArenasOf<P: 'static> {
+    arenas: FrameArenas,
+    pace: PhantomData<fn() -> P>,
+}
+
+impl<P: 'static> ArenasOf<P> {
+    /// Creates the arenas; [`FrameArenaPacePlugin`] does it otherwise.
+    ///
+    /// ```
+    /// use bevy_frame_arena::{ArenasOf, FrameArenaSettings};
+    ///
+    /// struct Turn;
+    /// let mut arenas = ArenasOf::<Turn>::new(FrameArenaSettings::default());
+    /// let plan = arenas.local().share_str("castle");
+    /// arenas.swap();
+    /// assert_eq!(&arenas[plan], "castle");
+    /// ```
+    pub fn new(settings: FrameArenaSettings) -> Self {
+        Self {
+            arenas: FrameArenas::new(settings),
+            pace: PhantomData,
+        }
+    }
+
+    /// Ends the period, as a system: swaps the arenas and publishes their figures.
+    ///
+    /// For a pace that you end [by hand](FrameArenaPacePlugin::by_hand). In a schedule, order it
+    /// like any system; elsewhere, run it with `run_system_cached` of a world or of `Commands`.
+    ///
+    /// ```
+    /// use bevy_app::{App, Last};
+    /// use bevy_ecs::prelude::*;
+    /// use bevy_frame_arena::{ArenasOf, FrameArenaPacePlugin};
+    ///
+    /// struct AiTick;
+    /// let every_tenth = |mut frame: Local<u32>| {
+    ///     *frame += 1;
+    ///     frame.is_multiple_of(10)
+    /// };
+    /// let mut app = App::new();
+    /// app.add_plugins(FrameArenaPacePlugin::<AiTick>::by_hand())
+    ///     .add_systems(Last, ArenasOf::<AiTick>::end_period.run_if(every_tenth));
+    /// (0..30).for_each(|_| app.update());
+    /// assert_eq!(app.world().resource::<ArenasOf<AiTick>>().frame(), 3);
+    /// ```
+    pub fn end_period(
+        arenas: Option<ResMut<Self>>,
+        paces: Option<ResMut<Paces>>,
+        store: Option<ResMut<DiagnosticsStore>>,
+    ) {
+        let Some(mut arenas) = arenas else {
+            return;
+        };
+        // The end of a period is no news; leave change detection to the user.
+        let arenas = arenas.bypass_change_detection();
+        arenas.swap();
+        if let (Some(mut paces), Some(mut store)) = (paces, store) {
+            let paces = paces.bypass_change_detection();
+            paces.publish::<P>(arenas.usage(), &mut store);
+        }
+    }
+
+    /// Recycles what was leased when its period ended, and is no longer.
+    ///
+    /// A period may be long, and its end would be late: a level's memory is wanted back when the
+    /// task that read it is done, not when the next level ends.
+    fn tend(arenas: Option<ResMut<Self>>) {
+        if let Some(mut arenas) = arenas {
+            let arenas = arenas.bypass_change_detection();
+            if arenas.usage().parked > 0 {
+                arenas.recycle_parked();
+            }
+        }
+    }
+}
+
+impl<P: 'static> Default for ArenasOf<P> {
+    fn default() -> Self {
+        Self::new(FrameArenaSettings::default())
+    }
+}
+
+impl<P: 'static> Deref for ArenasOf<P> {
+    type Target = FrameArenas;
+
+    #[inline]
+    fn deref(&self) -> &FrameArenas {
+        &self.arenas
+    }
+}
+
+impl<P: 'static> DerefMut for ArenasOf<P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut FrameArenas {
+        &mut self.arenas
+    }
+}
+
+impl<P: 'static> fmt::Debug for ArenasOf<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArenasOf")
+            .field("pace", &words_of(type_name::<P>()))
+            .field("arenas", &self.arenas)
+            .finish()
+    }
+}

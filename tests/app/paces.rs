@@ -1,0 +1,373 @@
+//! Paces: when periods end, and where in a schedule.
+
+mod levels;
+mod rates;
+
+use bevy_app::{
+    App, First, FixedFirst, FixedLast, FixedMain, FixedMainScheduleOrder, FixedUpdate, Last,
+    Plugin, Startup, SubApp, Update,
+};
+use bevy_diagnostic::{DiagnosticPath, DiagnosticsStore};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy_ecs::system::RunSystemOnce;
+use bevy_frame_arena::{
+    ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings, FrameArenas,
+    FrameHandle, LivesFor, PaceEnd, PaceSystems, Paces,
+};
+
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct Tick;
+
+#[derive(Resource, Default)]
+struct Seen(Vec<(&'static str, u64)>);
+
+/// A system that notes the period it sees.
+fn see<P: 'static>(name: &'static str) -> impl Fn(Res<ArenasOf<P>>, ResMut<Seen>) {
+    move |arenas, mut seen| seen.0.push((name, arenas.frame()))
+}
+
+fn period<P: 'static>(app: &App) -> u64 {
+    app.world().resource::<ArenasOf<P>>().frame()
+}
+
+fn seen(app: &mut App) -> Vec<(&'static str, u64)> {
+    std::mem::take(&mut app.world_mut().resource_mut::<Seen>().0)
+}
+
+fn value(app: &App, path: &str) -> Option<f64> {
+    let store = app.world().resource::<DiagnosticsStore>();
+    store.get(&DiagnosticPath::new(path.to_owned()))?.value()
+}
+
+#[test]
+fn a_period_that_ends_at_the_start_of_a_schedule_ends_before_all_its_systems() {
+    let mut app = App::new();
+    app.init_resource::<Seen>()
+        .add_systems(Tick, see::<Tick>("added before"))
+        .add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick))
+        .add_systems(Tick, see::<Tick>("added after").in_set(Anything))
+        .configure_sets(Tick, Anything.before(Unused));
+    for run in 1..=3 {
+        app.world_mut().run_schedule(Tick);
+        app.add_systems(Tick, see::<Tick>("added between runs"));
+        let seen = seen(&mut app);
+        assert_eq!(seen.len(), 1 + run as usize);
+        assert!(seen.iter().all(|&(_, period)| period == run), "{seen:?}");
+    }
+}
+
+#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+struct Anything;
+
+#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+struct Unused;
+
+#[test]
+fn a_period_that_ends_with_a_schedule_ends_after_its_systems_and_their_commands() {
+    #[derive(Resource)]
+    struct Map(FrameHandle<str>);
+    fn read(arenas: Res<ArenasOf<Tick>>, map: Res<Map>) {
+        assert_eq!(&arenas[map.0], "caves");
+    }
+    fn read_by_command(mut commands: Commands) {
+        commands.queue(|world: &mut World| world.run_system_once(read).unwrap());
+    }
+    let mut app = App::new();
+    app.add_systems(Tick, read)
+        .add_plugins(FrameArenaPacePlugin::<Tick>::ending_with(Tick))
+        .add_systems(Tick, (read, read_by_command, read).chain())
+        .add_systems(Tick, read_by_command);
+    for _ in 0..3 {
+        let arenas = app.world().resource::<ArenasOf<Tick>>();
+        let map = arenas.local().share_str("caves");
+        app.insert_resource(Map(map));
+        app.world_mut().run_schedule(Tick);
+        assert_eq!(app.world().resource::<ArenasOf<Tick>>().get(map), None);
+        app.add_systems(Tick, read_by_command);
+    }
+}
+
+#[test]
+fn a_system_that_wants_to_be_outside_of_the_edges_has_its_way() {
+    let mut app = App::new();
+    app.init_resource::<Seen>()
+        .add_plugins((
+            FrameArenaPacePlugin::<Tick>::at_start_of(Tick),
+            FrameArenaPacePlugin::<Level>::ending_with(Tick),
+        ))
+        .add_systems(
+            Tick,
+            (
+                see::<Tick>("before").before(PaceSystems::BeforeAll),
+                (see::<Tick>("first"), see::<Level>("last")).chain(),
+                see::<Level>("after").after(PaceSystems::AfterAll),
+            ),
+        );
+    app.world_mut().run_schedule(Tick);
+    let mut seen = seen(&mut app);
+    seen.sort_unstable();
+    assert_eq!(
+        seen,
+        [("after", 1), ("before", 0), ("first", 1), ("last", 0)]
+    );
+}
+
+struct Level;
+
+#[test]
+fn several_paces_end_in_one_schedule_and_one_pace_in_several() {
+    #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Lost;
+    struct Match;
+
+    let won = FrameArenaPacePlugin::<Match>::ending_with(Tick);
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPacePlugin::<Level>::ending_with(Tick),
+        FrameArenaPacePlugin {
+            ends: vec![won.ends[0], PaceEnd::AtEndOf(Lost.intern())],
+            ..won
+        },
+    ));
+    app.world_mut().run_schedule(Tick);
+    app.world_mut().run_schedule(Lost);
+    app.world_mut().run_schedule(Tick);
+    assert_eq!((period::<Level>(&app), period::<Match>(&app)), (2, 3));
+}
+
+#[test]
+fn a_fixed_step_begins_before_all_that_is_run_in_it() {
+    #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+    struct BeforeFixedFirst;
+    struct InFront;
+    impl Plugin for InFront {
+        fn build(&self, app: &mut App) {
+            app.add_systems(BeforeFixedFirst, see::<FixedStep>("in front"));
+            let mut order = app.world_mut().resource_mut::<FixedMainScheduleOrder>();
+            order.labels.insert(0, BeforeFixedFirst.intern());
+        }
+    }
+    let plugins: [fn(&mut App); 2] = [
+        |app| {
+            app.add_plugins((FrameArenaPacePlugin::fixed_step(), InFront));
+        },
+        |app| {
+            app.add_plugins((InFront, FrameArenaPacePlugin::fixed_step()));
+        },
+    ];
+    for add in plugins {
+        let mut app = App::new();
+        app.init_resource::<Seen>();
+        add(&mut app);
+        app.add_systems(Startup, see::<FixedStep>("startup"))
+            .add_systems(FixedFirst, see::<FixedStep>("first"))
+            .add_systems(FixedLast, see::<FixedStep>("last"))
+            .add_systems(Update, see::<FixedStep>("frame"));
+        app.finish();
+        app.update();
+        assert_eq!(seen(&mut app), [("startup", 0), ("frame", 0)]);
+        for step in 1..=3 {
+            app.world_mut().run_schedule(FixedMain);
+            assert_eq!(
+                seen(&mut app),
+                [("in front", step), ("first", step), ("last", step)]
+            );
+        }
+        app.update();
+        assert_eq!(seen(&mut app), [("frame", 3)]);
+    }
+}
+
+#[test]
+fn a_schedule_that_is_replaced_before_the_app_starts_still_ends_the_period() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick))
+        .add_schedule(Schedule::new(Tick));
+    app.finish();
+    app.world_mut().run_schedule(Tick);
+    assert_eq!(period::<Tick>(&app), 1);
+}
+
+#[test]
+fn an_executor_that_is_set_later_changes_nothing() {
+    let mut app = App::new();
+    app.init_resource::<Seen>()
+        .add_plugins(FrameArenaPacePlugin::<Tick>::ending_with(Tick))
+        .add_systems(Tick, see::<Tick>("system"))
+        .edit_schedule(Tick, |schedule| {
+            schedule.set_executor(SingleThreadedExecutor::new());
+        });
+    app.world_mut().run_schedule(Tick);
+    assert_eq!(seen(&mut app), [("system", 0)]);
+    assert_eq!(period::<Tick>(&app), 1);
+}
+
+#[test]
+#[should_panic(expected = "plugin was already added")]
+fn one_pace_has_one_plugin() {
+    App::new()
+        .add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick))
+        .add_plugins(FrameArenaPacePlugin::<Tick>::by_hand());
+}
+
+#[test]
+fn handles_of_one_pace_do_not_resolve_at_another() {
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPlugin::default(),
+        FrameArenaPacePlugin::fixed_step(),
+        FrameArenaPacePlugin::<Level>::by_hand(),
+    ));
+    let world = app.world();
+    let frame = world.resource::<FrameArenas>();
+    let step = world.resource::<ArenasOf<FixedStep>>();
+    let level = world.resource::<ArenasOf<Level>>();
+    let arenas: [&FrameArenas; 3] = [frame, step, level];
+    for (of, own) in arenas.iter().enumerate() {
+        let handle = own.local().share(of);
+        for (by, other) in arenas.iter().enumerate() {
+            assert_eq!(other.get(handle).is_some(), of == by);
+        }
+    }
+}
+
+#[test]
+fn each_pace_has_its_own_settings_label_and_figures() {
+    struct AiTick;
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPacePlugin::<AiTick>::at_start_of(Tick),
+        FrameArenaPlugin::default(),
+        FrameArenaPacePlugin {
+            label: "the level".into(),
+            diagnostics_prefix: Some("world".into()),
+            settings: FrameArenaSettings {
+                lives_for: LivesFor::ThreePeriods,
+                ..Default::default()
+            },
+            ..FrameArenaPacePlugin::<Level>::by_hand()
+        },
+        FrameArenaPacePlugin {
+            diagnostics_prefix: None,
+            ..FrameArenaPacePlugin::fixed_step()
+        },
+    ));
+    let of_level = app.world().resource::<ArenasOf<Level>>();
+    of_level.local().alloc_slice_fill_copy(1 << 20, 0_u8);
+    assert_eq!(of_level.settings().lives_for, LivesFor::ThreePeriods);
+    let of_tick = app.world().resource::<ArenasOf<AiTick>>();
+    of_tick.local().alloc_slice_fill_copy(2 << 20, 0_u8);
+    app.update();
+    assert_eq!(
+        (value(&app, "ai_tick_arena/used"), value(&app, "world/used")),
+        (None, None)
+    );
+
+    app.world_mut().run_schedule(Tick);
+    let end = ArenasOf::<Level>::end_period;
+    app.world_mut().run_system_cached(end).unwrap();
+    app.world_mut().run_schedule(FixedMain);
+    assert_eq!(value(&app, "ai_tick_arena/used"), Some(2.0));
+    assert_eq!(value(&app, "world/used"), Some(1.0));
+    assert_eq!(value(&app, "frame_arena/used"), Some(0.0));
+    assert_eq!(value(&app, "fixed_step_arena/used"), None);
+
+    let paces = app.world().resource::<Paces>().iter();
+    let paces: Vec<_> = paces
+        .map(|pace| (&*pace.label, pace.diagnostics_prefix.as_deref()))
+        .collect();
+    assert_eq!(
+        paces,
+        [
+            ("ai tick", Some("ai_tick_arena")),
+            ("the level", Some("world")),
+            ("fixed step", None)
+        ]
+    );
+}
+
+#[test]
+fn two_paces_of_one_name_do_not_mix_their_figures() {
+    mod other {
+        pub(super) struct Level;
+    }
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPacePlugin::<Level>::at_start_of(Tick),
+        FrameArenaPacePlugin::<other::Level>::at_start_of(Tick),
+    ));
+    let second = app.world().resource::<ArenasOf<other::Level>>();
+    second.local().alloc_slice_fill_copy(1 << 20, 0_u8);
+    app.world_mut().run_schedule(Tick);
+    assert_eq!(value(&app, "level_arena/used"), Some(0.0));
+    let paces = app.world().resource::<Paces>().iter();
+    let prefixes: Vec<_> = paces
+        .map(|pace| pace.diagnostics_prefix.as_deref())
+        .collect();
+    assert_eq!(prefixes, [Some("level_arena"), None]);
+}
+
+#[test]
+fn arenas_may_be_there_before_and_be_gone_or_replaced_later() {
+    let mut app = App::new();
+    app.insert_resource(ArenasOf::<Tick>::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        ..Default::default()
+    }))
+    .add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick));
+    let arenas = app.world().resource::<ArenasOf<Tick>>();
+    assert_eq!(arenas.settings().worker_capacity_bytes, 4096);
+
+    let removed = app.world_mut().remove_resource::<ArenasOf<Tick>>();
+    app.world_mut().run_schedule(Tick);
+    app.update();
+    assert_eq!(removed.unwrap().frame(), 0);
+
+    app.init_resource::<ArenasOf<Tick>>();
+    let arenas = app.world().resource::<ArenasOf<Tick>>();
+    arenas.local().alloc_slice_fill_copy(1 << 20, 0_u8);
+    app.world_mut().run_schedule(Tick);
+    assert_eq!(value(&app, "tick_arena/used"), Some(1.0));
+    app.world_mut().remove_resource::<DiagnosticsStore>();
+    app.world_mut().remove_resource::<Paces>();
+    app.world_mut().run_schedule(Tick);
+    assert_eq!(period::<Tick>(&app), 2);
+}
+
+#[test]
+fn a_pace_works_in_a_sub_app() {
+    let mut sub_app = SubApp::new();
+    sub_app.update_schedule = Some(Tick.intern());
+    sub_app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick));
+    for run in 1..=3 {
+        sub_app.update();
+        assert_eq!(sub_app.world().resource::<ArenasOf<Tick>>().frame(), run);
+    }
+}
+
+#[test]
+fn ends_of_periods_are_no_changes() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(First))
+        .add_systems(Last, |arenas: Res<ArenasOf<Tick>>| {
+            assert_eq!(arenas.is_changed(), arenas.frame() == 1);
+        });
+    for _ in 0..4 {
+        app.update();
+    }
+}
+
+#[test]
+fn the_systems_of_a_step_may_run_in_parallel_with_each_other() {
+    // The edges order them against the end of the period, and not among themselves.
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(FixedUpdate))
+        .add_systems(FixedUpdate, (|| {}, || {}, || {}));
+    app.world_mut().run_schedule(FixedUpdate);
+    app.world_mut()
+        .schedule_scope(FixedUpdate, |world, schedule| {
+            schedule.initialize(world).unwrap();
+            assert!(schedule.graph().conflicting_systems().0.is_empty());
+        });
+}
