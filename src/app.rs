@@ -7,6 +7,8 @@ mod pace;
 mod params;
 mod plugin;
 mod publisher;
+#[cfg(debug_assertions)]
+mod steps;
 mod sub_app;
 
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;

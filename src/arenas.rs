@@ -7,12 +7,17 @@ mod generation;
 mod lease;
 mod lookup;
 mod meter;
+#[cfg(feature = "bevy")]
+mod pace;
 mod parking;
 mod ring;
 mod scratch;
+#[cfg(all(debug_assertions, feature = "bevy"))]
+mod steps;
 mod swap;
 mod thread;
 mod usage;
+mod watch;
 mod worker;
 
 use std::fmt;
@@ -28,8 +33,12 @@ use self::ring::Ring;
 pub use self::scratch::Scratch;
 use self::scratch::ScratchStore;
 pub use self::usage::{FrameUsage, WorkerUsage};
+#[cfg(all(debug_assertions, feature = "bevy"))]
+pub(crate) use self::watch::SeenCrossing;
+use self::watch::Watch;
 use crate::arena::{Budget, FrameArena, Stock};
 use crate::settings::FrameArenaSettings;
+use crate::stamp::RunName;
 
 /// The frame arenas of all worker threads, as a resource.
 ///
@@ -71,6 +80,13 @@ pub struct FrameArenas {
     frame: u64,
     /// How many recycles from now on give all memory back.
     recycles_that_give_back: usize,
+    watch: Watch,
+    /// The pace, if it is not the frame: other arenas' errors name it.
+    #[cfg_attr(
+        not(feature = "bevy"),
+        expect(dead_code, reason = "paces are made by an app")
+    )]
+    run_name: Option<RunName>,
     common: Arc<Common>,
 }
 
@@ -107,6 +123,8 @@ impl FrameArenas {
             scratch: ScratchStore::new(&common.settings, &common.budget),
             frame: 0,
             recycles_that_give_back: 0,
+            watch: Watch::default(),
+            run_name: None,
             common,
         }
     }

@@ -8,5 +8,8 @@ mod share;
 mod share_container;
 mod share_slices;
 
-pub use self::error::HandleError;
+pub use self::error::{HandleError, StepCrossing};
 pub use self::handle::FrameHandle;
+pub(crate) use self::origin::Origin;
+#[cfg(debug_assertions)]
+pub(crate) use self::origin::{Moment, next_moment};

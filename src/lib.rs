@@ -141,7 +141,7 @@ pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
 };
 pub use error::{ArenaError, ArenaLimit};
-pub use handles::{FrameHandle, HandleError};
+pub use handles::{FrameHandle, HandleError, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};

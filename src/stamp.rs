@@ -1,7 +1,15 @@
 //! Stamps: numbers that name one use of one generation, and are never given twice.
 #![forbid(unsafe_code)]
 
+#[cfg_attr(
+    not(any(feature = "bevy", test)),
+    expect(dead_code, reason = "paces are made by an app")
+)]
+mod names;
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub(crate) use self::names::{RunName, name_of_run};
 
 /// Names one use of one generation, or of one standalone arena.
 pub(crate) type Stamp = u64;

@@ -17,8 +17,9 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::system::ResMut;
 
 pub use self::edges::PaceSystems;
+pub(super) use self::edges::keep_edges;
 pub use self::list::{PaceInfo, Paces};
-pub(super) use self::name::words_of;
+pub(super) use self::name::{prefix_of, words_of};
 pub use self::plugin::{FrameArenaPacePlugin, PaceEnd};
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
@@ -95,7 +96,7 @@ impl<P: 'static> ArenasOf<P> {
     /// ```
     pub fn new(settings: FrameArenaSettings) -> Self {
         Self {
-            arenas: FrameArenas::new(settings),
+            arenas: FrameArenas::of_pace(settings, type_name::<P>()),
             pace: PhantomData,
         }
     }

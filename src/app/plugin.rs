@@ -6,6 +6,8 @@ use bevy_ecs::schedule::{IntoScheduleConfigs, SingleThreadedExecutor};
 
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
 use super::frame_start::{FrameArenaSchedule, FrameArenaSystems, run_at_frame_start, swap_arenas};
+#[cfg(debug_assertions)]
+use super::steps::watch_steps;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -34,6 +36,13 @@ pub struct FrameArenaPlugin {
     pub settings: FrameArenaSettings,
     /// Whether to add [`FrameArenaDiagnosticsPlugin`]. Default: yes.
     pub diagnostics: bool,
+    /// Whether debug builds warn, once, where a handle is made before a fixed step and read in it,
+    /// or the reverse. Default: yes.
+    ///
+    /// Such a handle may resolve at 60 frames a second and be stale at 144; see
+    /// [`ArenasOf`](crate::ArenasOf) for what to do. Where each frame makes it anew, or only the
+    /// frame of its step reads it, nothing is wrong: that is what this field is for.
+    pub warns_of_steps: bool,
 }
 
 impl Default for FrameArenaPlugin {
@@ -41,6 +50,7 @@ impl Default for FrameArenaPlugin {
         Self {
             settings: FrameArenaSettings::default(),
             diagnostics: true,
+            warns_of_steps: true,
         }
     }
 }
@@ -64,6 +74,9 @@ impl Plugin for FrameArenaPlugin {
                 swap_arenas.in_set(FrameArenaSystems::Swap),
             );
         run_at_frame_start(app);
+        if self.warns_of_steps {
+            watch_steps(app);
+        }
         if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
             app.add_plugins(FrameArenaDiagnosticsPlugin::default());
         }
@@ -74,3 +87,7 @@ impl Plugin for FrameArenaPlugin {
         run_at_frame_start(app);
     }
 }
+
+/// Nothing: release builds do not look.
+#[cfg(not(debug_assertions))]
+fn watch_steps(_app: &mut App) {}

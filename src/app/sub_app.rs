@@ -1,12 +1,18 @@
 //! The hand-over of a frame to another world, such as the render world.
 #![forbid(unsafe_code)]
 
+use std::borrow::Cow;
+use std::sync::{Arc, Weak};
+
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
 use bevy_ecs::change_detection::DetectChangesMut;
+use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
+use tracing::{info, warn};
 
 use super::extracted_frame::ExtractedFrame;
+use super::pace::{prefix_of, words_of};
 use super::plugin::FrameArenaPlugin;
 use super::publisher::UsagePublisher;
 use crate::arenas::FrameArenas;
@@ -30,7 +36,11 @@ use crate::settings::FrameArenaSettings;
 ///
 /// The plugin takes effect in [`Plugin::finish`], in any order with others; who drives an app by
 /// hand calls [`App::finish`]. Without such a sub-app it does nothing; without
-/// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has a `FrameArenaPlugin` itself goes on swapping its own arenas.
+/// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has a
+/// `FrameArenaPlugin` itself goes on swapping its own arenas.
+///
+/// An extract function that is set after that replaces the hand-over, which warns of it: set it
+/// before [`App::finish`], or wrap the one that `take_extract` returns.
 ///
 /// ```
 /// use bevy_app::{App, AppLabel, SubApp, Update};
@@ -73,30 +83,56 @@ pub struct FrameArenaSubAppPlugin {
     pub label: InternedAppLabel,
     /// The memory policy of the sub-app's own arenas.
     pub settings: FrameArenaSettings,
-    /// What the names of the sub-app's diagnostics begin with. Default: `render_arena`.
+    /// How many frames the [`ExtractedFrame`] holds: 1, or 2 for a sub-app that looks back, for
+    /// motion vectors or lists that are made every other frame. Default: 1.
+    ///
+    /// The second costs one more generation of the main world's memory: three instead of two. With
+    /// [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods) there, the main world can read it
+    /// as well; otherwise it counts as [`parked`](crate::FrameUsage::parked).
+    pub frames: usize,
+    /// What the names of the sub-app's diagnostics begin with. Default: after its label,
+    /// `render_arena` for `RenderApp`.
     ///
     /// They are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin) with
     /// another beginning, `render_arena/used` for one, in the main world's store. `None` publishes
     /// nothing.
-    pub diagnostics_prefix: Option<&'static str>,
+    pub diagnostics_prefix: Option<Cow<'static, str>>,
 }
 
 impl FrameArenaSubAppPlugin {
     /// Creates the plugin for the sub-app with this label.
     pub fn new(label: impl AppLabel) -> Self {
+        let label = label.intern();
+        let words = words_of(&format!("{label:?}"));
+        let name = words.strip_suffix(" app").unwrap_or(&words);
         Self {
-            label: label.intern(),
+            label,
             settings: FrameArenaSettings::default(),
-            diagnostics_prefix: Some("render_arena"),
+            frames: 1,
+            diagnostics_prefix: Some(prefix_of(name).into()),
         }
     }
 
     fn publisher(&self, app: &mut App) -> Option<UsagePublisher> {
-        let prefix = self.diagnostics_prefix?;
-        app.init_resource::<DiagnosticsStore>();
-        let publisher = UsagePublisher::new(prefix, DEFAULT_MAX_HISTORY_LENGTH);
-        publisher.register(&mut app.world_mut().resource_mut::<DiagnosticsStore>());
-        Some(publisher)
+        let prefix = self.diagnostics_prefix.as_deref()?;
+        UsagePublisher::add_to(app.world_mut(), prefix, DEFAULT_MAX_HISTORY_LENGTH)
+    }
+
+    /// Says what holding more than one frame costs.
+    fn tell_cost(&self, main: &World) {
+        let arenas = main.get_resource::<FrameArenas>();
+        let Some(lives_for) = arenas.map(|arenas| arenas.settings().lives_for.periods()) else {
+            return;
+        };
+        if self.frames > 1 && self.frames >= lives_for {
+            let more = self.frames + 1 - lives_for;
+            info!(
+                "{:?} holds {} frames, and the main world {lives_for}: generations of memory beyond \
+                 the main world's: {more}, counted as parked; with a longer \
+                 `FrameArenaSettings::lives_for` the main world can read them as well",
+                self.label, self.frames,
+            );
+        }
     }
 }
 
@@ -110,18 +146,27 @@ impl Plugin for FrameArenaSubAppPlugin {
         if !app.get_sub_app(self.label).is_some_and(is_due) {
             return;
         }
+        self.tell_cost(app.world());
         let mut publisher = self.publisher(app);
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
         };
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
-        sub_app.init_resource::<ExtractedFrame>();
+        let frames = self.frames;
+        let world_lives = Arc::new(());
+        let guard = HandOver {
+            label: self.label,
+            world_lives: Arc::downgrade(&world_lives),
+        };
+        sub_app
+            .insert_resource(ExtractedFrame::holding(frames))
+            .insert_resource(WorldLives(world_lives));
         if !sub_app.world().contains_resource::<FrameArenas>() {
             sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
         }
         let mut extract = sub_app.take_extract();
         sub_app.set_extract(move |main, sub| {
-            hand_over(main, sub);
+            guard.hand_over(frames, main, sub);
             if !swaps_itself {
                 swap_scratch(sub);
             }
@@ -140,16 +185,41 @@ impl Plugin for FrameArenaSubAppPlugin {
     }
 }
 
-/// Leases the main world's frame to the other world.
-///
-/// The last lease ends here and not with commands that are applied later: the next swap of the
-/// main world recycles its frame.
-fn hand_over(main: &World, sub: &mut World) {
-    let arenas = main.get_resource::<FrameArenas>();
-    let frame = ExtractedFrame::of(arenas);
-    match sub.get_resource_mut::<ExtractedFrame>() {
-        Some(mut place) => *place = frame,
-        None => sub.insert_resource(frame),
+/// Is dropped with the sub-app's world.
+#[derive(Resource)]
+struct WorldLives(#[expect(dead_code, reason = "what counts is that it is there")] Arc<()>);
+
+/// Hands frames over, and warns when it is dropped before the world it hands them to: somebody has
+/// set another extract function.
+struct HandOver {
+    label: InternedAppLabel,
+    world_lives: Weak<()>,
+}
+
+impl HandOver {
+    /// Leases the main world's frame to the other world.
+    ///
+    /// The last lease ends here and not with commands that are applied later: the next swap of the
+    /// main world recycles its frame.
+    fn hand_over(&self, frames: usize, main: &World, sub: &mut World) {
+        let arenas = main.get_resource::<FrameArenas>();
+        if !sub.contains_resource::<ExtractedFrame>() {
+            sub.insert_resource(ExtractedFrame::holding(frames));
+        }
+        sub.resource_mut::<ExtractedFrame>().extract(arenas);
+    }
+}
+
+impl Drop for HandOver {
+    fn drop(&mut self) {
+        if self.world_lives.strong_count() > 0 {
+            warn!(
+                "the extract function of {:?} was replaced after `App::finish`: its world gets no \
+                 frames any more, and its own arenas are not swapped; set the function before, or \
+                 call the one that `take_extract` returns in it",
+                self.label,
+            );
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::generation::Generation;
 use crate::handles::{FrameHandle, HandleError};
-use crate::stamp;
+use crate::stamp::{self, Stamp};
 
 /// Keeps one frame's shared data readable, in any world and on any thread, for as long as it lives.
 ///
@@ -58,11 +58,29 @@ impl FrameLease {
     /// ```
     #[inline]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        let found = self.generation.get(handle);
-        if found.is_none() && !handle.is_unset() {
-            self.generation.count_stale_lookup();
+        let found = self.find(handle);
+        if found.is_none() {
+            self.count_miss(handle);
         }
         found
+    }
+
+    /// Returns what a handle names, and does not count it if there is nothing.
+    #[inline]
+    pub(crate) fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
+        self.generation.get(handle)
+    }
+
+    /// Counts a lookup that failed, unless the handle is unset.
+    #[cold]
+    pub(crate) fn count_miss<T: ?Sized>(&self, handle: FrameHandle<T>) {
+        if !handle.is_unset() {
+            self.generation.count_stale_lookup();
+        }
+    }
+
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.generation.stamp()
     }
 
     /// Returns what a handle names, or why it does not resolve in this lease.
@@ -84,7 +102,7 @@ impl FrameLease {
     pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
         match self.get(handle) {
             Some(value) => Ok(value),
-            None => Err(HandleError::in_lease(handle, self.generation.stamp())),
+            None => Err(HandleError::in_lease(handle, self.stamp())),
         }
     }
 
@@ -130,7 +148,7 @@ impl FrameLease {
     /// assert_eq!((lease.frame(), arenas.frame()), (1, 2));
     /// ```
     pub fn frame(&self) -> u64 {
-        stamp::frame(self.generation.stamp())
+        stamp::frame(self.stamp())
     }
 }
 
@@ -154,7 +172,7 @@ impl fmt::Debug for FrameLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameLease")
             .field("frame", &self.frame())
-            .field("stamp", &self.generation.stamp())
+            .field("stamp", &self.stamp())
             .finish()
     }
 }

@@ -23,6 +23,7 @@ impl FrameArenas {
     ///
     /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         if !self.ring.holds(handle.stamp()) {
             self.count_miss(handle.stamp());
@@ -32,6 +33,7 @@ impl FrameArenas {
             self.ring.generation_of(handle.stamp()).is_some(),
             "the stamps of the arenas and of their generations agree"
         );
+        self.watch.look_up(handle.origin());
         // SAFETY:
         // - the handle has the stamp of a generation that these arenas hold;
         // - none of them is recycled or dropped while `self` is borrowed.
@@ -55,6 +57,7 @@ impl FrameArenas {
     /// # Errors
     /// If the handle is stale, was made by other arenas, or was never set; see [`HandleError`].
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
         match self.get(handle) {
             Some(value) => Ok(value),
@@ -78,6 +81,7 @@ impl FrameArenas {
     ///
     /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
         self.get(handle).unwrap_or_default()
     }
@@ -95,6 +99,7 @@ impl FrameArenas {
     /// assert_eq!(arenas.text(label), "wave 3");
     /// ```
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn text(&self, handle: FrameHandle<str>) -> &str {
         self.get(handle).unwrap_or_default()
     }
@@ -159,7 +164,8 @@ impl FrameArenas {
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
-        HandleError::in_arenas(handle, self.ring.stamp(), self.ring.len() as u64)
+        let crossing = self.watch.crossing(handle.origin());
+        HandleError::in_arenas(handle, self.ring.stamp(), self.ring.len() as u64, crossing)
     }
 }
 

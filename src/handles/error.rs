@@ -1,9 +1,12 @@
 //! Why a handle did not resolve, in words for the person who reads the panic.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "bevy")]
+mod extracted;
+mod text;
+
 use std::any::type_name;
 use std::error::Error;
-use std::fmt::{self, Write};
 use std::panic::Location;
 
 use super::FrameHandle;
@@ -43,6 +46,11 @@ pub enum HandleError {
         frame: u64,
         /// For how many frames data lives, the one it is made in included.
         lives_for_frames: u64,
+        /// The type of the pace, as [`type_name`] writes it, if it is not the frame: frames are
+        /// periods then.
+        pace: Option<&'static str>,
+        /// Whether it was made on the other side of a fixed step; `None` in release builds.
+        crossing: Option<StepCrossing>,
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
@@ -58,6 +66,21 @@ pub enum HandleError {
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
+    /// The handle was made in another frame than those that were extracted: see
+    /// `ExtractedFrame`.
+    #[non_exhaustive]
+    NotExtracted {
+        /// The type that the handle names, as [`type_name`] writes it.
+        type_name: &'static str,
+        /// The frame the handle was made in.
+        frame: u64,
+        /// The frame that was extracted last; `None` if there was none.
+        extracted_frame: Option<u64>,
+        /// How many frames are held.
+        held_frames: usize,
+        /// Where the handle was made; `None` in release builds.
+        made_at: Option<&'static Location<'static>>,
+    },
     /// The handle was made by other arenas: of another world, app or pace, or a standalone arena.
     #[non_exhaustive]
     Foreign {
@@ -65,6 +88,11 @@ pub enum HandleError {
         type_name: &'static str,
         /// Whether a standalone [`FrameArena`](crate::FrameArena) made it.
         is_standalone: bool,
+        /// The type of the pace that made it, as [`type_name`] writes it; `None` if it is the
+        /// frame, or unknown.
+        made_in: Option<&'static str>,
+        /// The type of the pace that it was looked up in; `None` if it is the frame.
+        read_in: Option<&'static str>,
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
@@ -76,6 +104,15 @@ pub enum HandleError {
     },
 }
 
+/// A handle of the frame's arenas that was made on one side of a fixed step and read on the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepCrossing {
+    /// Made before a step, and read in it.
+    MadeInFrame,
+    /// Made in a step, and read outside of steps.
+    MadeInStep,
+}
+
 impl HandleError {
     /// Says why `handle` does not resolve in arenas whose current generation has the stamp `now`.
     #[cold]
@@ -84,6 +121,7 @@ impl HandleError {
         handle: FrameHandle<T>,
         now: Stamp,
         lives_for_frames: u64,
+        crossing: Option<StepCrossing>,
     ) -> Self {
         match stamp::age(handle.stamp(), now) {
             Some(age_in_frames) => Self::Stale {
@@ -91,9 +129,11 @@ impl HandleError {
                 age_in_frames,
                 frame: stamp::frame(handle.stamp()),
                 lives_for_frames,
+                pace: stamp::name_of_run(now),
+                crossing,
                 made_at: handle.made_at(),
             },
-            None => Self::unset_or_foreign(handle),
+            None => Self::unset_or_foreign(handle, stamp::name_of_run(now)),
         }
     }
 
@@ -109,17 +149,19 @@ impl HandleError {
                 made_at: handle.made_at(),
             }
         } else {
-            Self::unset_or_foreign(handle)
+            Self::unset_or_foreign(handle, stamp::name_of_run(leased))
         }
     }
 
-    fn unset_or_foreign<T: ?Sized>(handle: FrameHandle<T>) -> Self {
+    fn unset_or_foreign<T: ?Sized>(handle: FrameHandle<T>, read_in: Option<&'static str>) -> Self {
         let type_name = type_name::<T>();
         match handle.stamp() {
             UNSET => Self::Unset { type_name },
             stamp => Self::Foreign {
                 type_name,
                 is_standalone: stamp::is_standalone(stamp),
+                made_in: stamp::name_of_run(stamp),
+                read_in,
                 made_at: handle.made_at(),
             },
         }
@@ -155,162 +197,11 @@ impl HandleError {
         match *self {
             Self::Stale { made_at, .. }
             | Self::OtherFrame { made_at, .. }
+            | Self::NotExtracted { made_at, .. }
             | Self::Foreign { made_at, .. } => made_at,
             Self::Unset { .. } => None,
         }
     }
 }
 
-impl fmt::Display for HandleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Stale {
-                type_name,
-                age_in_frames,
-                frame,
-                lives_for_frames,
-                made_at,
-            } => write!(
-                f,
-                "stale `FrameHandle<{}>`: made {} ago, in frame {frame}{}, and data lives for {}; \
-                 share it again each frame, or take a `FrameLease` to read it for longer",
-                Short(type_name),
-                Frames(age_in_frames),
-                At(made_at),
-                Life(lives_for_frames),
-            ),
-            Self::OtherFrame {
-                type_name,
-                frame,
-                leased_frame,
-                made_at,
-            } => write!(
-                f,
-                "`FrameHandle<{}>` of another frame: made in frame {frame}{}, and the lease is of \
-                 frame {leased_frame}; lease the handle's own frame with `FrameArenas::lease_of`",
-                Short(type_name),
-                At(made_at),
-            ),
-            Self::Foreign {
-                type_name,
-                is_standalone: true,
-                made_at,
-            } => write!(
-                f,
-                "foreign `FrameHandle<{}>`: made in a standalone `FrameArena`{}; \
-                 resolve it with `get` of that arena, before its next reset",
-                Short(type_name),
-                At(made_at),
-            ),
-            Self::Foreign {
-                type_name,
-                is_standalone: false,
-                made_at,
-            } => write!(
-                f,
-                "foreign `FrameHandle<{}>`: made{} by other `FrameArenas`; resolve it with those, \
-                 which are another world's or another pace's, or through a `FrameLease` of them",
-                Short(type_name),
-                At(made_at),
-            ),
-            Self::Unset { type_name } => write!(
-                f,
-                "unset `FrameHandle<{}>`: it is `FrameHandle::default()`; store the handle of \
-                 something shared in it first, or read it with `get`, which gives `None` then",
-                Short(type_name),
-            ),
-        }
-    }
-}
-
 impl Error for HandleError {}
-
-/// A type's name without the paths of its modules: `[Entity]` for `[bevy_ecs::entity::Entity]`.
-struct Short(&'static str);
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0;
-        while !rest.is_empty() {
-            let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            let end = rest.find(|c| !is_in_path(c)).unwrap_or(rest.len());
-            let (path, behind) = rest.split_at(end);
-            f.write_str(path.rsplit("::").next().unwrap_or(path))?;
-            let mut behind = behind.chars();
-            if let Some(between) = behind.next() {
-                f.write_char(between)?;
-            }
-            rest = behind.as_str();
-        }
-        Ok(())
-    }
-}
-
-struct Frames(u64);
-
-impl fmt::Display for Frames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => f.write_str("1 frame"),
-            frames => write!(f, "{frames} frames"),
-        }
-    }
-}
-
-struct Life(u64);
-
-impl fmt::Display for Life {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => f.write_str("its own frame alone"),
-            2 => f.write_str("its own frame and the next"),
-            frames => write!(f, "its own frame and the next {}", frames - 1),
-        }
-    }
-}
-
-struct At(Option<&'static Location<'static>>);
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(line) => write!(f, " at {}:{}", line.file(), line.line()),
-            None => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_lose_their_modules_and_nothing_else() {
-        for (name, short) in [
-            ("u8", "u8"),
-            ("[bevy_ecs::entity::Entity]", "[Entity]"),
-            ("alloc::vec::Vec<(a::B, &str), c::D>", "Vec<(B, &str), D>"),
-            (
-                "dyn core::fmt::Debug + core::marker::Send",
-                "dyn Debug + Send",
-            ),
-            ("größe::Maß", "Maß"),
-            ("", ""),
-        ] {
-            assert_eq!(Short(name).to_string(), short);
-        }
-    }
-
-    #[test]
-    fn numbers_of_frames_are_words() {
-        let texts = [1, 2, 3].map(|n| format!("{}: {}", Frames(n), Life(n)));
-        assert_eq!(
-            texts,
-            [
-                "1 frame: its own frame alone",
-                "2 frames: its own frame and the next",
-                "3 frames: its own frame and the next 2",
-            ]
-        );
-    }
-}

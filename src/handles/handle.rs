@@ -135,6 +135,12 @@ impl<T: ?Sized> FrameHandle<T> {
         self.stamp
     }
 
+    /// Returns where and when the handle was made, as far as this build remembers.
+    #[inline(always)]
+    pub(crate) fn origin(self) -> Origin {
+        self.origin
+    }
+
     /// Returns where the handle was made, if this is a debug build and it was.
     pub(super) fn made_at(self) -> Option<&'static Location<'static>> {
         self.origin.location()

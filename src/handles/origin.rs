@@ -1,32 +1,47 @@
-//! The line that made a handle, which debug builds remember.
+//! The line that made a handle, and when: debug builds remember it.
 #![forbid(unsafe_code)]
 
 #[cfg(not(debug_assertions))]
-pub(super) use self::forgotten::Origin;
+pub(crate) use self::forgotten::Origin;
 #[cfg(debug_assertions)]
-pub(super) use self::remembered::Origin;
+pub(crate) use self::remembered::{Moment, Origin, next_moment};
 
 #[cfg(debug_assertions)]
 mod remembered {
     use std::panic::Location;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    /// Where a handle was made.
+    /// A time that is told by what began before it: see [`next_moment`].
+    pub(crate) type Moment = u64;
+
+    static NOW: AtomicU64 = AtomicU64::new(0);
+
+    /// Begins another moment: handles that are made from now on have it, or a later one.
+    pub(crate) fn next_moment() -> Moment {
+        NOW.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Where and when a handle was made.
     #[derive(Clone, Copy)]
-    pub(in crate::handles) struct Origin(Option<&'static Location<'static>>);
+    pub(crate) struct Origin(Option<(&'static Location<'static>, Moment)>);
 
     impl Origin {
         /// The origin of a handle that was never set.
         pub(in crate::handles) const NONE: Self = Self(None);
 
-        /// Returns the caller's line.
+        /// Returns the caller's line, now.
         #[inline(always)]
         #[track_caller]
         pub(in crate::handles) fn here() -> Self {
-            Self(Some(Location::caller()))
+            Self(Some((Location::caller(), NOW.load(Relaxed))))
         }
 
-        pub(in crate::handles) fn location(self) -> Option<&'static Location<'static>> {
-            self.0
+        pub(crate) fn location(self) -> Option<&'static Location<'static>> {
+            self.0.map(|(line, _)| line)
+        }
+
+        pub(crate) fn moment(self) -> Option<Moment> {
+            self.0.map(|(_, moment)| moment)
         }
     }
 }
@@ -37,7 +52,7 @@ mod forgotten {
 
     /// Nothing: in release builds a handle is a pointer and a stamp.
     #[derive(Clone, Copy)]
-    pub(in crate::handles) struct Origin;
+    pub(crate) struct Origin;
 
     impl Origin {
         /// The origin of a handle that was never set.
@@ -49,7 +64,7 @@ mod forgotten {
             Self
         }
 
-        pub(in crate::handles) fn location(self) -> Option<&'static Location<'static>> {
+        pub(crate) fn location(self) -> Option<&'static Location<'static>> {
             None
         }
     }

@@ -1,5 +1,10 @@
 //! The Bevy side: the plugin, its diagnostics, the log, sub-apps, and a long run of it all.
 
+#[path = "../common"]
+mod common {
+    pub(crate) mod log;
+}
+
 mod diagnostics;
 mod paces;
 mod plugin;

@@ -1,5 +1,6 @@
 //! Paces: when periods end, and where in a schedule.
 
+mod crossings;
 mod levels;
 mod rates;
 

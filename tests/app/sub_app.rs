@@ -13,8 +13,11 @@ use bevy_frame_arena::{
     ExtractedFrame, FrameArenaPlugin, FrameArenaSubAppPlugin, FrameArenas, FrameHandle, FrameLease,
 };
 
+use crate::common::log::logged;
+
 mod game;
 mod pipeline;
+mod two_frames;
 
 use game::{
     AudioApp, ExtractedInstances, Instances, RenderApp, app, arenas, checked, empty_sub_app,
@@ -236,10 +239,7 @@ fn each_sub_app_gets_the_frame_once() {
     app.add_plugins((
         FrameArenaPlugin::default(),
         FrameArenaSubAppPlugin::new(RenderApp),
-        FrameArenaSubAppPlugin {
-            diagnostics_prefix: Some("audio_arena"),
-            ..FrameArenaSubAppPlugin::new(AudioApp)
-        },
+        FrameArenaSubAppPlugin::new(AudioApp),
         FrameArenaSubAppPlugin::new(RenderApp),
     ));
     app.insert_sub_app(RenderApp, empty_sub_app());
@@ -275,7 +275,7 @@ fn handles_of_the_frame_before_do_not_resolve_in_the_other_world() {
 }
 
 #[test]
-#[should_panic(expected = "made in the frame it extracted last")]
+#[should_panic(expected = "nothing was extracted: there was no extract yet")]
 fn indexing_before_the_first_extract_panics_with_a_reason() {
     let handle = FrameArenas::default().local().share(1);
     let _ = ExtractedFrame::default()[handle];
@@ -328,4 +328,52 @@ fn a_sub_app_with_the_plugin_of_its_own_is_swapped_once() {
         let render = app.sub_app(RenderApp).world();
         assert_eq!(render.resource::<FrameArenas>().frame(), frame);
     }
+}
+
+#[test]
+fn an_extract_function_that_replaces_the_hand_over_is_warned_of() {
+    let mut app = app();
+    app.update();
+    let log = logged(|| {
+        app.sub_app_mut(RenderApp).set_extract(|_, _| {});
+    });
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(log[0].contains("WARN the extract function of RenderApp was replaced"));
+
+    // One that wraps it is fine, and so is the end of the app.
+    let log = logged(|| {
+        let mut app = self::app();
+        let render = app.sub_app_mut(RenderApp);
+        let mut extract = render.take_extract().unwrap();
+        render.set_extract(move |main, render| extract(main, render));
+        app.update();
+        assert_eq!(checked(app.sub_app(RenderApp)), 1);
+        drop(app.remove_sub_app(RenderApp));
+        drop(app);
+    });
+    assert!(log.is_empty(), "{log:?}");
+}
+
+#[test]
+fn two_sub_apps_of_one_prefix_do_not_mix_their_figures() {
+    let log = logged(|| {
+        let mut app = App::new();
+        app.add_plugins((
+            FrameArenaPlugin::default(),
+            FrameArenaSubAppPlugin::new(RenderApp),
+            FrameArenaSubAppPlugin {
+                diagnostics_prefix: Some("render_arena".into()),
+                ..FrameArenaSubAppPlugin::new(AudioApp)
+            },
+        ));
+        app.insert_sub_app(RenderApp, empty_sub_app());
+        app.insert_sub_app(AudioApp, empty_sub_app());
+        app.finish();
+        app.update();
+        let store = app.world().resource::<DiagnosticsStore>();
+        let used = store.get(&DiagnosticPath::new("render_arena/used"));
+        assert_eq!(used.unwrap().history_len(), 1);
+    });
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(log[0].contains("`render_arena/…`"), "{log:?}");
 }

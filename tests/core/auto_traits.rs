@@ -35,9 +35,10 @@ assert_not_impl_any!(FrameHandle<Cell<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Cell<u8>>: Send, Sync);
 
-// A handle is a pointer and a stamp; in debug builds it also remembers the line that made it.
+// A handle is a pointer and a stamp; in debug builds it also remembers the line that made it, and
+// when that was.
 const LINE: usize = if cfg!(debug_assertions) {
-    size_of::<usize>()
+    size_of::<(usize, u64)>()
 } else {
     0
 };

@@ -1,4 +1,4 @@
-//! The name of a type, as words for people.
+//! The name of a type, in words for people and for diagnostics.
 #![forbid(unsafe_code)]
 
 /// Returns the last part of a type's name in words: `fixed step` for `game::FixedStep`.
@@ -15,6 +15,14 @@ pub(in crate::app) fn words_of(type_name: &str) -> String {
         words.extend(letter.to_lowercase());
     }
     words
+}
+
+/// Returns what the names of the diagnostics begin with, for arenas with this name in words.
+pub(in crate::app) fn prefix_of(words: &str) -> String {
+    // A path is split at `/`, and people type it.
+    let is_kept = |letter: char| letter.is_alphanumeric();
+    let name = words.replace(|letter| !is_kept(letter), "_");
+    format!("{name}_arena")
 }
 
 #[cfg(test)]
@@ -34,5 +42,11 @@ mod tests {
         ] {
             assert_eq!(words_of(name), words);
         }
+    }
+
+    #[test]
+    fn prefixes_have_no_parts() {
+        assert_eq!(prefix_of("fixed step"), "fixed_step_arena");
+        assert_eq!(prefix_of("a/(b)"), "a__b__arena");
     }
 }

@@ -11,8 +11,7 @@ use bevy_ecs::schedule::{
     ApplyDeferred, InternedScheduleLabel, IntoScheduleConfigs, Schedule, ScheduleLabel, SystemSet,
 };
 
-use super::edges::keep_edges;
-use super::{ArenasOf, FixedStep, PaceInfo, PaceSystems, Paces, words_of};
+use super::{ArenasOf, FixedStep, PaceInfo, PaceSystems, Paces, keep_edges, prefix_of, words_of};
 use crate::app::publisher::UsagePublisher;
 use crate::settings::{FrameArenaSettings, LivesFor};
 
@@ -182,7 +181,7 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
         Self {
             settings: FrameArenaSettings::default(),
             ends: Vec::new(),
-            diagnostics_prefix: Some(format!("{}_arena", label.replace(' ', "_")).into()),
+            diagnostics_prefix: Some(prefix_of(&label).into()),
             label: label.into(),
             pace: PhantomData,
         }

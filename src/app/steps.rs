@@ -1,0 +1,74 @@
+//! Debug builds: a warning where a handle of the frame crosses the edge of a fixed step.
+//!
+//! It resolves on the machine of a developer at 60 frames a second, and does not on that of a
+//! player at 144.
+#![forbid(unsafe_code)]
+
+use bevy_app::{App, FixedMain};
+use bevy_ecs::change_detection::DetectChangesMut;
+use bevy_ecs::schedule::{IntoScheduleConfigs, SystemSet};
+use bevy_ecs::system::ResMut;
+use tracing::warn;
+
+use super::frame_start::{FrameArenaSchedule, FrameArenaSystems};
+use super::pace::{PaceSystems, keep_edges};
+use crate::arenas::{FrameArenas, SeenCrossing};
+use crate::handles::StepCrossing;
+
+/// Has the arenas of the frame know when a fixed step runs, and says what they saw.
+pub(super) fn watch_steps(app: &mut App) {
+    app.edit_schedule(FixedMain, |schedule| {
+        if !schedule.graph().system_sets.contains(Watching) {
+            keep_edges(schedule);
+            schedule.add_systems((
+                enter_step.in_set(PaceSystems::BeforeAll).in_set(Watching),
+                leave_step.in_set(PaceSystems::AfterAll).in_set(Watching),
+            ));
+        }
+    });
+    app.add_systems(
+        FrameArenaSchedule,
+        tell_crossings.in_set(FrameArenaSystems::Diagnostics),
+    );
+}
+
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Watching;
+
+fn enter_step(arenas: Option<ResMut<FrameArenas>>) {
+    if let Some(mut arenas) = arenas {
+        arenas.bypass_change_detection().enter_step();
+    }
+}
+
+fn leave_step(arenas: Option<ResMut<FrameArenas>>) {
+    if let Some(mut arenas) = arenas {
+        arenas.bypass_change_detection().leave_step();
+    }
+}
+
+fn tell_crossings(arenas: Option<ResMut<FrameArenas>>) {
+    let Some(mut arenas) = arenas else {
+        return;
+    };
+    while let Some(seen) = arenas.bypass_change_detection().take_crossing() {
+        let SeenCrossing {
+            made_at, read_at, ..
+        } = seen;
+        match seen.crossing {
+            StepCrossing::MadeInFrame => warn!(
+                "a handle of `FrameArenas` that was made at {made_at} is read in a later fixed \
+                 step, at {read_at}. It resolves now, but above 64 frames a second it may be \
+                 stale by then: allocate messages for a step in `ArenasOf<FixedStep>`. If each \
+                 frame makes it anew, all is well: `FrameArenaPlugin::warns_of_steps`"
+            ),
+            StepCrossing::MadeInStep => warn!(
+                "a handle of `FrameArenas` that was made in a fixed step, at {made_at}, is read \
+                 outside of it, at {read_at}. It resolves now, but above 64 frames a second there \
+                 are frames without a step, and it may be stale in them: allocate in \
+                 `ArenasOf<FixedStep>`. If it is read in the frame of its step alone, all is well: \
+                 `FrameArenaPlugin::warns_of_steps`"
+            ),
+        }
+    }
+}

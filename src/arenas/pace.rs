@@ -1,0 +1,15 @@
+//! What arenas know of the pace that they are swapped at.
+#![forbid(unsafe_code)]
+
+use super::FrameArenas;
+use crate::settings::FrameArenaSettings;
+use crate::stamp::RunName;
+
+impl FrameArenas {
+    /// Creates the arenas of a pace, which is the type with this name.
+    pub(crate) fn of_pace(settings: FrameArenaSettings, type_name: &'static str) -> Self {
+        let mut arenas = Self::new(settings);
+        arenas.run_name = Some(RunName::new(arenas.ring.stamp(), type_name));
+        arenas
+    }
+}

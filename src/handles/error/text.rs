@@ -1,0 +1,282 @@
+//! The words of each error.
+#![forbid(unsafe_code)]
+
+use std::cmp::Ordering;
+use std::fmt::{self, Write};
+use std::panic::Location;
+
+use super::{HandleError, StepCrossing};
+
+impl fmt::Display for HandleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Stale {
+                type_name,
+                age_in_frames,
+                frame,
+                lives_for_frames,
+                pace,
+                crossing,
+                made_at,
+            } => {
+                let period = period_of(pace);
+                write!(
+                    f,
+                    "stale `FrameHandle<{}>`: made {} ago, in {period} {frame}{}{}, and data lives \
+                     for {}; {}",
+                    Short(type_name),
+                    Count(age_in_frames, period),
+                    Of(pace),
+                    At(made_at),
+                    Life(lives_for_frames, period),
+                    StaleAdvice(crossing, period),
+                )
+            }
+            Self::OtherFrame {
+                type_name,
+                frame,
+                leased_frame,
+                made_at,
+            } => write!(
+                f,
+                "`FrameHandle<{}>` of another frame: made in frame {frame}{}, and the lease is of \
+                 frame {leased_frame}; lease the handle's own frame with `FrameArenas::lease_of`",
+                Short(type_name),
+                At(made_at),
+            ),
+            Self::NotExtracted {
+                type_name,
+                frame,
+                extracted_frame,
+                held_frames,
+                made_at,
+            } => write!(
+                f,
+                "`FrameHandle<{}>` of a frame that is not extracted: made in frame {frame}{}, and \
+                 {}",
+                Short(type_name),
+                At(made_at),
+                Extracted(frame, extracted_frame, held_frames),
+            ),
+            Self::Foreign {
+                type_name,
+                is_standalone: true,
+                made_at,
+                ..
+            } => write!(
+                f,
+                "foreign `FrameHandle<{}>`: made in a standalone `FrameArena`{}; \
+                 resolve it with `get` of that arena, before its next reset",
+                Short(type_name),
+                At(made_at),
+            ),
+            Self::Foreign {
+                type_name,
+                made_in: None,
+                read_in: None,
+                made_at,
+                ..
+            } => write!(
+                f,
+                "foreign `FrameHandle<{}>`: made{} by other `FrameArenas`; resolve it with those, \
+                 which are another world's or another pace's, or through a `FrameLease` of them",
+                Short(type_name),
+                At(made_at),
+            ),
+            Self::Foreign {
+                type_name,
+                made_in,
+                read_in,
+                made_at,
+                ..
+            } => write!(
+                f,
+                "foreign `FrameHandle<{}>`: made in {}{}, and looked up in {}; look it up where it \
+                 was made, or make it where it is read",
+                Short(type_name),
+                Arenas(made_in),
+                At(made_at),
+                Arenas(read_in),
+            ),
+            Self::Unset { type_name } => write!(
+                f,
+                "unset `FrameHandle<{}>`: it is `FrameHandle::default()`; store the handle of \
+                 something shared in it first, or read it with `get`, which gives `None` then",
+                Short(type_name),
+            ),
+        }
+    }
+}
+
+/// What to do about a stale handle.
+struct StaleAdvice(Option<StepCrossing>, &'static str);
+
+impl fmt::Display for StaleAdvice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(crossing, period) = self;
+        match crossing {
+            None => write!(
+                f,
+                "share it again each {period}, or take a `FrameLease` to read it for longer"
+            ),
+            Some(StepCrossing::MadeInFrame) => f.write_str(
+                "made before a fixed step and read in it: allocate it in `ArenasOf<FixedStep>`",
+            ),
+            Some(StepCrossing::MadeInStep) => f.write_str(
+                "made in a fixed step and read in a frame: allocate it in `ArenasOf<FixedStep>`",
+            ),
+        }
+    }
+}
+
+/// What was extracted instead of a frame, and what to do.
+struct Extracted(u64, Option<u64>, usize);
+
+impl fmt::Display for Extracted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(made, last, held) = *self;
+        let Some(last) = last else {
+            return f.write_str(
+                "nothing was extracted: there was no extract yet, the main world has no \
+                 `FrameArenas`, or `set_extract` was called after `App::finish` and replaced the \
+                 hand-over",
+            );
+        };
+        match made.cmp(&last) {
+            Ordering::Less => write!(
+                f,
+                "that is {} before the last one that was extracted, of which {held} {} held; \
+                 extract the handle again, or raise `FrameArenaSubAppPlugin::frames`",
+                Count(last - made, "frame"),
+                if held == 1 { "is" } else { "are" },
+            ),
+            Ordering::Equal | Ordering::Greater => write!(
+                f,
+                "frame {last} was extracted last: the main world has got on since"
+            ),
+        }
+    }
+}
+
+fn period_of(pace: Option<&str>) -> &'static str {
+    match pace {
+        None => "frame",
+        Some(_) => "period",
+    }
+}
+
+/// The resource of a pace.
+struct Arenas(Option<&'static str>);
+
+impl fmt::Display for Arenas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("`FrameArenas`"),
+            Some(pace) => write!(f, "`ArenasOf<{}>`", Short(pace)),
+        }
+    }
+}
+
+/// The resource of a pace that is not the frame.
+struct Of(Option<&'static str>);
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => Ok(()),
+            pace => write!(f, " of {}", Arenas(pace)),
+        }
+    }
+}
+
+/// A type's name without the paths of its modules: `[Entity]` for `[bevy_ecs::entity::Entity]`.
+struct Short(&'static str);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while !rest.is_empty() {
+            let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            let end = rest.find(|c| !is_in_path(c)).unwrap_or(rest.len());
+            let (path, behind) = rest.split_at(end);
+            f.write_str(path.rsplit("::").next().unwrap_or(path))?;
+            let mut behind = behind.chars();
+            if let Some(between) = behind.next() {
+                f.write_char(between)?;
+            }
+            rest = behind.as_str();
+        }
+        Ok(())
+    }
+}
+
+/// A number of frames or periods.
+struct Count(u64, &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, period) = self;
+        let plural = if *count == 1 { "" } else { "s" };
+        write!(f, "{count} {period}{plural}")
+    }
+}
+
+/// For how many frames or periods data lives.
+struct Life(u64, &'static str);
+
+impl fmt::Display for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, period) = self;
+        match count {
+            1 => write!(f, "its own {period} alone"),
+            2 => write!(f, "its own {period} and the next"),
+            count => write!(f, "its own {period} and the next {}", count - 1),
+        }
+    }
+}
+
+struct At(Option<&'static Location<'static>>);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(line) => write!(f, " at {}:{}", line.file(), line.line()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lose_their_modules_and_nothing_else() {
+        for (name, short) in [
+            ("u8", "u8"),
+            ("[bevy_ecs::entity::Entity]", "[Entity]"),
+            ("alloc::vec::Vec<(a::B, &str), c::D>", "Vec<(B, &str), D>"),
+            (
+                "dyn core::fmt::Debug + core::marker::Send",
+                "dyn Debug + Send",
+            ),
+            ("größe::Maß", "Maß"),
+            ("", ""),
+        ] {
+            assert_eq!(Short(name).to_string(), short);
+        }
+    }
+
+    #[test]
+    fn numbers_of_frames_are_words() {
+        let texts = [1, 2, 3].map(|n| format!("{}: {}", Count(n, "frame"), Life(n, "frame")));
+        assert_eq!(
+            texts,
+            [
+                "1 frame: its own frame alone",
+                "2 frames: its own frame and the next",
+                "3 frames: its own frame and the next 2",
+            ]
+        );
+    }
+}
