@@ -9,10 +9,11 @@ use bevy_tasks::{AsyncComputeTaskPool, Task};
 fn main() {
     let mut app = App::new();
     app.add_plugins((TaskPoolPlugin::default(), FrameArenaPlugin::default()))
-        .init_resource::<Search>()
         .add_systems(Startup, start_search)
-        .add_systems(Update, (simulate, finish_search).chain());
-    while app.world().resource::<Search>().sum.is_none() {
+        .add_systems(Update, simulate)
+        .add_systems(Last, finish_search.run_if(resource_exists::<Search>));
+    app.update();
+    while app.world().contains_resource::<Search>() {
         app.update();
     }
     let usage = app.world().resource::<FrameArenas>().usage();
@@ -22,29 +23,25 @@ fn main() {
     );
 }
 
-#[derive(Resource, Default)]
-struct Search {
-    task: Option<Task<u64>>,
-    sum: Option<u64>,
-}
+/// There while the task runs.
+#[derive(Resource)]
+struct Search(Task<u64>);
 
-fn start_search(arenas: Res<FrameArenas>, mut search: ResMut<Search>) {
+fn start_search(arenas: Res<FrameArenas>, mut commands: Commands) {
     let map = arenas.local().share_iter(0..1_000_000_u64);
     // The lease moves into the task. Until it ends, this frame's memory is not recycled.
     let map = arenas.lease_handle(map).expect("it was just made");
-    let pool = AsyncComputeTaskPool::get();
-    search.task = Some(pool.spawn(async move { map.iter().map(|cost| cost.isqrt()).sum() }));
+    let sum = async move { map.iter().map(|cost| cost.isqrt()).sum() };
+    commands.insert_resource(Search(AsyncComputeTaskPool::get().spawn(sum)));
 }
 
 fn simulate(arenas: Res<FrameArenas>) {
     arenas.local().alloc_slice_fill_copy(10_000, 1.0_f32);
 }
 
-fn finish_search(arenas: Res<FrameArenas>, mut search: ResMut<Search>) {
-    let Some(sum) = search.task.as_mut().and_then(check_ready) else {
-        return;
-    };
-    println!("frame {}: the sum is {sum}", arenas.frame());
-    search.sum = Some(sum);
-    search.task = None;
+fn finish_search(arenas: Res<FrameArenas>, mut search: ResMut<Search>, mut commands: Commands) {
+    if let Some(sum) = check_ready(&mut search.0) {
+        println!("frame {}: the sum is {sum}", arenas.frame());
+        commands.remove_resource::<Search>();
+    }
 }

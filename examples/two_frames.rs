@@ -14,21 +14,21 @@ fn main() {
     }
 }
 
-/// Who was near, in the frame that wrote it last.
+/// Who was near, in the frame that wrote it last. Unset before the first.
 #[derive(Resource, Default)]
-struct Nearby(Option<FrameHandle<[u64]>>);
+struct Nearby(FrameHandle<[u64]>);
 
 fn find_nearby(arenas: Res<FrameArenas>, mut nearby: ResMut<Nearby>) {
     let frame = arenas.frame();
     let mut now = arenas.local().vec();
     now.extend(frame..frame + 3);
 
-    let before = nearby.0.and_then(|handle| arenas.get(handle));
-    let before = before.unwrap_or_default();
+    // Empty where the handle is unset or stale.
+    let before = arenas.slice(nearby.0);
     let came: Vec<_> = now.iter().filter(|who| !before.contains(who)).collect();
     let left: Vec<_> = before.iter().filter(|who| !now.contains(who)).collect();
     println!("frame {frame}: near {now:?}, came {came:?}, left {left:?}");
 
     // Readable in this frame and the next; stale after that.
-    nearby.0 = Some(now.share());
+    nearby.0 = now.share();
 }

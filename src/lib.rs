@@ -19,6 +19,8 @@
 //! - A [`FrameHandle`] lives in components, resources, messages and other worlds. It resolves in
 //!   its own frame and the next, and is stale after that: it then resolves to nothing, in release
 //!   builds too.
+//! - What a fixed step or a level reads lives at that pace: `ArenasOf<FixedStep>` and
+//!   `ArenasOf<Level>` are the same arenas, swapped when a step begins and when a level ends.
 //! - A [`FrameLease`] lives as long as it likes, on any thread: what it reads is kept for it.
 //!
 //! The odd consequence: what is shared cannot be changed any more. A system that wants to change
@@ -32,19 +34,17 @@
 //! use bevy_frame_arena::prelude::*;
 //!
 //! #[derive(Resource, Default)]
-//! struct Visible(Option<FrameHandle<[u32]>>);
+//! struct Visible(FrameHandle<[u32]>);
 //!
 //! fn cull(arenas: Res<FrameArenas>, mut visible: ResMut<Visible>) {
 //!     let mut list = arenas.local().vec();
 //!     list.extend((0..100).filter(|n| n % 7 == 0));
-//!     visible.0 = Some(list.share());
+//!     visible.0 = list.share();
 //! }
 //!
 //! fn draw(arenas: Res<FrameArenas>, visible: Res<Visible>) {
-//!     // In this frame, or the one before: whichever `cull` wrote last.
-//!     if let Some(list) = visible.0 {
-//!         assert_eq!(arenas[list].len(), 15);
-//!     }
+//!     // The list that `cull` wrote last, in the frame before; an empty one in the first frame.
+//!     assert_eq!(arenas.slice(visible.0).len(), if arenas.frame() == 1 { 0 } else { 15 });
 //! }
 //!
 //! let mut app = App::new();
@@ -112,6 +112,11 @@ extern crate alloc;
 #[cfg(all(doctest, feature = "bevy"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The page on which memory suits what, as doctests.
+#[cfg(all(doctest, feature = "bevy"))]
+#[doc = include_str!("../docs/WHICH_MEMORY.md")]
+struct WhichMemory;
 
 #[cfg(feature = "bevy")]
 mod app;

@@ -243,6 +243,27 @@ fn the_frames_own_arenas_are_stale_between_steps_above_64_frames_a_second() {
 }
 
 #[test]
+fn the_steps_arenas_are_stale_in_frames_with_many_steps() {
+    let wrong = Ways {
+        message_to_frame: Pace::Step,
+        list_of_frame: Pace::Step,
+        ..RIGHT
+    };
+    for (frames_a_second, frames) in RATES {
+        let mut app = app(frames_a_second, wrong);
+        for _ in 0..frames {
+            app.update();
+        }
+        let counts = app.world().resource::<Counts>();
+        // At 30 frames a second there are up to three steps in one, at 60 up to two.
+        if !cfg!(miri) || frames_a_second == 4 {
+            assert_eq!(counts.message_to_frame.stale > 0, frames_a_second <= 30);
+            assert_eq!(counts.list_of_frame.stale > 0, frames_a_second <= 60);
+        }
+    }
+}
+
+#[test]
 fn sixteen_steps_in_a_frame_take_the_memory_of_two() {
     const STEP_BYTES: usize = if cfg!(miri) { 1 << 10 } else { 3 << 19 };
     fn simulate(arenas: Res<ArenasOf<FixedStep>>) {
