@@ -76,6 +76,16 @@ pub struct FixedStep;
 ///     .add_systems(FixedUpdate, obey)
 ///     .update();
 /// ```
+///
+/// As with the frame's, no reference outlives the period:
+///
+/// ```compile_fail,E0502
+/// # struct Level;
+/// # let mut arenas = bevy_frame_arena::ArenasOf::<Level>::default();
+/// let name = arenas.local().alloc_str("caves");
+/// arenas.swap();
+/// assert_eq!(name, "caves");
+/// ```
 #[derive(Resource)]
 pub struct ArenasOf<P: 'static> {
     arenas: FrameArenas,

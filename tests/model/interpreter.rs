@@ -128,6 +128,7 @@ impl Machine {
                 }
             }
             Step::Swap { arenas } => self.swap(usize::from(arenas % 2)),
+            Step::RecycleParked { arenas } => self.recycle_parked(usize::from(arenas % 2)),
             Step::ExitThread { worker } => self.exit(usize::from(worker) % WORKERS),
             Step::Replace { arenas, policy } => self.replace(usize::from(arenas % 2), policy),
         }
@@ -229,6 +230,16 @@ impl Machine {
         let leases = &self.leases;
         let is_leased = |frame| leases.iter().any(|(leased, _)| *leased == frame);
         self.references[arenas].swap(&read(&self.arenas[arenas]), is_leased);
+    }
+
+    fn recycle_parked(&mut self, arenas: usize) {
+        self.end_frame();
+        self.expect_bombs(|machine| {
+            write(&machine.arenas[arenas]).recycle_parked();
+        });
+        let leases = &self.leases;
+        let is_leased = |frame| leases.iter().any(|(leased, _)| *leased == frame);
+        self.references[arenas].recycle_parked(&read(&self.arenas[arenas]), is_leased);
     }
 
     fn replace(&mut self, arenas: usize, policy: Policy) {

@@ -68,6 +68,7 @@ fn policy() -> impl Strategy<Value = Policy> {
         Policy::NoFirstChunk,
         Policy::Fail,
         Policy::Budget,
+        Policy::Level,
     ])
 }
 
@@ -105,6 +106,7 @@ fn step(workers: u8) -> impl Strategy<Value = Step> {
         4 => (nth, nth).prop_map(|(lease, nth)| Step::GetLeased { lease, nth }),
         4 => nth.prop_map(|lease| Step::EndLease { lease }),
         10 => arenas.clone().prop_map(|arenas| Step::Swap { arenas }),
+        3 => arenas.clone().prop_map(|arenas| Step::RecycleParked { arenas }),
         2 => worker.prop_map(|worker| Step::ExitThread { worker }),
         1 => (arenas, policy()).prop_map(|(arenas, policy)| Step::Replace { arenas, policy }),
     ]

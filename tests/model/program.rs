@@ -20,6 +20,8 @@ pub(crate) enum Policy {
     NoFirstChunk,
     Fail,
     Budget,
+    /// That of a level: one period, whose memory goes back.
+    Level,
 }
 
 /// One step. Numbers are taken modulo what there is to choose from.
@@ -82,6 +84,10 @@ pub(crate) enum Step {
         lease: u8,
     },
     Swap {
+        arenas: u8,
+    },
+    /// Recycles what was leased and is no longer, between two swaps.
+    RecycleParked {
         arenas: u8,
     },
     /// Ends a worker's thread; its next step starts another.
@@ -165,6 +171,12 @@ impl Policy {
                 worker_capacity_bytes: 4 << 10,
                 budget_bytes: Some(256 << 10),
                 trim_after_frames: None,
+                ..default
+            },
+            Self::Level => FrameArenaSettings {
+                worker_capacity_bytes: 1 << 10,
+                trim_after_frames: Some(0),
+                lives_for: LivesFor::OnePeriod,
                 ..default
             },
         }
