@@ -154,9 +154,12 @@ pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 /// The names that most systems need.
 pub mod prelude {
     #[cfg(feature = "bevy")]
-    pub use crate::{ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin};
     pub use crate::{
-        CollectIn, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, FrameString, FrameVec,
-        Scratch,
+        ArenasOf, ExtractedFrame, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin,
+        FrameArenaSubAppPlugin,
+    };
+    pub use crate::{
+        CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
+        FrameString, FrameVec, LeasedHandle, Scratch,
     };
 }

@@ -1,4 +1,4 @@
-//! Once warm, a frame makes no call to the global allocator, and a swap costs the same for ten
+//! Once warm, a frame, or the period of another pace, makes no call to the global allocator, and a swap costs the same for ten
 //! allocations and for a million.
 #[path = "common"]
 mod common {
@@ -9,12 +9,13 @@ use std::alloc::Layout;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Barrier, Mutex};
 
-use bevy_app::{App, First, TaskPoolOptions, TaskPoolPlugin, Update};
+use bevy_app::{App, AppLabel, First, SubApp, TaskPoolOptions, TaskPoolPlugin, Update};
 use bevy_diagnostic::DiagnosticsPlugin;
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{
-    FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings, FrameArenaSystems, FrameArenas,
-    FrameHandle, FrameLease,
+    ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings,
+    FrameArenaSubAppPlugin, FrameArenaSystems, FrameArenas, FrameHandle, FrameLease, PaceSystems,
 };
 use bevy_platform::hash::FixedHasher;
 use bevy_tasks::ComputeTaskPool;
@@ -118,6 +119,73 @@ fn a_warm_frame_of_an_app_makes_no_call_to_the_global_allocator() {
     let usage = app.world().resource::<FrameArenas>().usage();
     assert_eq!(usage.generations, 2);
     assert!(usage.used_bytes > 256 * 800);
+}
+
+#[test]
+fn the_end_of_a_warm_period_makes_no_call_to_the_global_allocator() {
+    #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+    struct Tick;
+    let _turn = TURN.lock();
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick))
+        .add_systems(
+            Tick,
+            (
+                // The end of the period and its figures.
+                (|| IS_COUNTING.set(true)).before(PaceSystems::BeforeAll),
+                |arenas: Res<ArenasOf<Tick>>| {
+                    IS_COUNTING.set(false);
+                    arenas.local().share_slice_fill_copy(1000, 1_u8);
+                },
+            ),
+        )
+        .edit_schedule(Tick, |schedule| {
+            schedule.set_executor(SingleThreadedExecutor::new());
+        });
+    // Longer than the history of a diagnostic, which grows until it is full.
+    for _ in 0..150 {
+        app.world_mut().run_schedule(Tick);
+    }
+    CALLS.store(0, Relaxed);
+    for _ in 0..300 {
+        app.world_mut().run_schedule(Tick);
+        assert_eq!(CALLS.load(Relaxed), 0);
+    }
+    let usage = app.world().resource::<ArenasOf<Tick>>().usage();
+    assert_eq!((usage.used_bytes, usage.generations), (1000, 2));
+}
+
+#[test]
+fn a_warm_extract_of_two_frames_makes_no_call_to_the_global_allocator() {
+    #[derive(AppLabel, Clone, Debug, PartialEq, Eq, Hash)]
+    struct RenderApp;
+    let _turn = TURN.lock();
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPlugin::default(),
+        FrameArenaSubAppPlugin {
+            frames: 2,
+            ..FrameArenaSubAppPlugin::new(RenderApp)
+        },
+    ));
+    app.insert_sub_app(RenderApp, SubApp::new());
+    app.finish();
+    let mut render = app.remove_sub_app(RenderApp).expect("it was just added");
+    let mut frame = |app: &mut App| {
+        app.update();
+        app.world().resource::<FrameArenas>().local().share(1);
+        counted(|| render.extract(app.world_mut()));
+    };
+    for _ in 0..150 {
+        frame(&mut app);
+    }
+    CALLS.store(0, Relaxed);
+    for _ in 0..300 {
+        frame(&mut app);
+        assert_eq!(CALLS.load(Relaxed), 0);
+    }
+    let usage = app.world().resource::<FrameArenas>().usage();
+    assert_eq!((usage.parked, usage.generations), (1, 3));
 }
 
 #[test]

@@ -4,6 +4,11 @@ mod crossings;
 mod levels;
 mod rates;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use bevy_app::{
     App, First, FixedFirst, FixedLast, FixedMain, FixedMainScheduleOrder, FixedUpdate, Last,
     Plugin, Startup, SubApp, Update,
@@ -16,6 +21,7 @@ use bevy_frame_arena::{
     ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings, FrameArenas,
     FrameHandle, LivesFor, PaceEnd, PaceSystems, Paces,
 };
+use static_assertions::assert_impl_all;
 
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 struct Tick;
@@ -358,6 +364,36 @@ fn ends_of_periods_are_no_changes() {
         app.update();
     }
 }
+
+#[test]
+fn a_period_that_ends_in_a_panic_has_ended() {
+    struct Bomb(bool, Arc<AtomicUsize>);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Relaxed);
+            assert!(!self.0, "a bomb");
+        }
+    }
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::<Level>::ending_with(Tick));
+    let drops = Arc::new(AtomicUsize::new(0));
+    let arenas = app.world().resource::<ArenasOf<Level>>();
+    let bombs = [true, false, true].map(|panics| Bomb(panics, Arc::clone(&drops)));
+    let bombs = arenas.local().share_iter(bombs);
+    let end = AssertUnwindSafe(|| {
+        let end = ArenasOf::<Level>::end_period;
+        app.world_mut().run_system_once(end).unwrap();
+    });
+    assert!(catch_unwind(end).is_err());
+    assert_eq!((period::<Level>(&app), drops.load(Relaxed)), (1, 3));
+    let arenas = app.world().resource::<ArenasOf<Level>>();
+    assert!(arenas.get(bombs).is_none());
+    assert_eq!(arenas[arenas.local().share(7)], 7);
+}
+
+// The pace is a name, and no value of it is held.
+assert_impl_all!(ArenasOf<Rc<()>>: Send, Sync);
+assert_impl_all!(FrameArenaPacePlugin<Rc<()>>: Send, Sync);
 
 #[test]
 fn the_systems_of_a_step_may_run_in_parallel_with_each_other() {
