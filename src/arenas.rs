@@ -68,6 +68,9 @@ use crate::stamp::RunName;
 /// assert!(error.to_string().contains("made 2 frames ago"));
 /// ```
 ///
+/// `FixedUpdate` runs never, once or many times a frame, so a handle may be stale in the next step:
+/// what steps read belongs in `ArenasOf<FixedStep>`, and what a level reads in `ArenasOf<Level>`.
+///
 /// In Bevy, resources are components: a system with both `Res<FrameArenas>` and
 /// `Query<EntityMut>` (or `EntityRef` beside `ResMut`) conflicts with itself, unless the query is
 /// filtered with `Without<IsResource>`.

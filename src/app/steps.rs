@@ -26,6 +26,8 @@ pub(super) fn watch_steps(app: &mut App) {
             ));
         }
     });
+    // What the others of that set publish are other figures.
+    let tell_crossings = tell_crossings.ambiguous_with_all();
     app.add_systems(
         FrameArenaSchedule,
         tell_crossings.in_set(FrameArenaSystems::Diagnostics),

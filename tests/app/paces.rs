@@ -15,11 +15,11 @@ use bevy_app::{
 };
 use bevy_diagnostic::{DiagnosticPath, DiagnosticsStore};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor};
 use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
-    ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings, FrameArenas,
-    FrameHandle, LivesFor, PaceEnd, PaceSystems, Paces,
+    ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSchedule,
+    FrameArenaSettings, FrameArenas, FrameHandle, LivesFor, PaceEnd, PaceSystems, Paces,
 };
 use static_assertions::assert_impl_all;
 
@@ -396,15 +396,43 @@ assert_impl_all!(ArenasOf<Rc<()>>: Send, Sync);
 assert_impl_all!(FrameArenaPacePlugin<Rc<()>>: Send, Sync);
 
 #[test]
-fn the_systems_of_a_step_may_run_in_parallel_with_each_other() {
-    // The edges order them against the end of the period, and not among themselves.
+fn no_order_is_left_to_chance_and_none_is_imposed_on_others() {
+    fn write(_: ResMut<Seen>) {}
     let mut app = App::new();
-    app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(FixedUpdate))
-        .add_systems(FixedUpdate, (|| {}, || {}, || {}));
-    app.world_mut().run_schedule(FixedUpdate);
-    app.world_mut()
-        .schedule_scope(FixedUpdate, |world, schedule| {
-            schedule.initialize(world).unwrap();
-            assert!(schedule.graph().conflicting_systems().0.is_empty());
+    app.init_resource::<Seen>().add_plugins((
+        FrameArenaPlugin::default(),
+        FrameArenaPacePlugin::<Tick>::at_start_of(Last),
+        FrameArenaPacePlugin::fixed_step(),
+        FrameArenaPacePlugin::<Level>::ending_with(Last),
+        FrameArenaPacePlugin::<Seen>::ending_with(Last),
+    ));
+    let labels = [
+        Last.intern(),
+        FixedMain.intern(),
+        FrameArenaSchedule.intern(),
+    ];
+    app.add_systems(
+        Last,
+        (see::<Tick>("reads"), |_: Res<FrameArenas>| {}).chain(),
+    );
+    for label in labels {
+        app.edit_schedule(label, |schedule| {
+            schedule.set_build_settings(ScheduleBuildSettings {
+                ambiguity_detection: LogLevel::Error,
+                ..Default::default()
+            });
         });
+    }
+    for label in labels {
+        app.world_mut().schedule_scope(label, |world, schedule| {
+            if let Err(error) = schedule.initialize(world) {
+                panic!("{label:?}: {error:?}");
+            }
+        });
+    }
+    // Two systems of the user's that conflict are told of as ever.
+    app.add_systems(Last, (write, write));
+    app.world_mut().schedule_scope(Last, |world, schedule| {
+        assert!(schedule.initialize(world).is_err());
+    });
 }

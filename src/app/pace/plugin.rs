@@ -215,7 +215,8 @@ impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
         app.init_resource::<Paces>();
         let mut paces = app.world_mut().resource_mut::<Paces>();
         paces.add::<P>(info, publisher);
-        app.add_systems(Last, ArenasOf::<P>::tend);
+        // Whoever reads the arenas then sees no difference.
+        app.add_systems(Last, ArenasOf::<P>::tend.ambiguous_with_all());
         self.add_ends(app);
     }
 
@@ -235,12 +236,13 @@ fn add_end<P: 'static>(end: PaceEnd, schedule: &mut Schedule) {
         return;
     }
     keep_edges(schedule);
-    let end_period = ArenasOf::<P>::end_period.in_set(own);
+    // The order with all others is settled, and several paces that end here do so in any order.
+    let end_period = ArenasOf::<P>::end_period.in_set(own).ambiguous_with_all();
     match end {
         PaceEnd::AtStartOf(_) => schedule.add_systems(end_period.in_set(PaceSystems::BeforeAll)),
         // Commands may read what is about to go.
         PaceEnd::AtEndOf(_) => {
-            let ends = (ApplyDeferred, end_period).chain();
+            let ends = (ApplyDeferred.ambiguous_with_all(), end_period).chain();
             schedule.add_systems(ends.in_set(PaceSystems::AfterAll))
         }
     };
