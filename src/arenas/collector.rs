@@ -198,6 +198,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// # Panics
     /// If there are more zero-sized elements than `usize::MAX`.
+    #[track_caller]
     pub fn len(&mut self) -> usize {
         self.try_len()
             .expect("there are at most `usize::MAX` elements")
@@ -253,6 +254,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// # Errors
     /// If the memory can't be provided; the elements are dropped then.
+    #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
     where
         T: Sync + 'static,
@@ -329,6 +331,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// # Panics
     /// If `key` panics; the elements are dropped then.
+    #[track_caller]
     pub fn try_share_sorted_by_key<K: Ord>(
         self,
         mut key: impl FnMut(&T) -> K,
@@ -339,6 +342,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         self.try_share_sorted_with(|a, b| key(a).cmp(&key(b)))
     }
 
+    #[track_caller]
     fn try_share_sorted_with(
         self,
         compare: impl FnMut(&T, &T) -> Ordering,

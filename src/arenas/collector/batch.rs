@@ -71,6 +71,7 @@ impl<'c, T> Batch<'c, T> {
 impl<T> Extend<T> for Batch<'_, T> {
     /// # Panics
     /// If the memory can't be provided; what was added before stays.
+    #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         for value in values {
             self.push(value);

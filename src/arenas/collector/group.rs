@@ -65,6 +65,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     ///
     /// # Panics
     /// If one of the closures panics; the elements are dropped then.
+    #[track_caller]
     pub fn try_share_grouped_by_key<K, O>(
         self,
         mut key: impl FnMut(&T) -> K,

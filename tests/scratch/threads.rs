@@ -1,0 +1,101 @@
+//! Threads that take scratch at once, end, and go on while they end.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
+
+use bevy_frame_arena::{FrameArenas, Scratch};
+
+use crate::{MANY, address, small};
+
+#[test]
+fn each_thread_has_its_own_and_swaps_hand_them_on() {
+    let mut arenas = small();
+    for _ in 0..if cfg!(miri) { 3 } else { 30 } {
+        thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                let arenas = &arenas;
+                scope.spawn(move || {
+                    for n in 0..50 {
+                        let outer = arenas.scratch();
+                        let a = outer.alloc_slice_fill_copy(10, n * thread);
+                        let inner = arenas.scratch();
+                        let b = inner.alloc_slice_fill_copy(10, n + thread);
+                        assert_eq!((a[9], b[9]), (n * thread, n + thread));
+                    }
+                });
+            }
+        });
+        arenas.swap();
+    }
+    // Threads came and went; their places are used again.
+    let reserved_bytes = arenas.usage().reserved_bytes;
+    assert!(reserved_bytes <= 30 * 2 * 4096, "{reserved_bytes}");
+}
+
+/// Goes on using its guard while the thread's other thread locals are gone.
+struct UsesScratchOnExit {
+    guard: RefCell<Option<Scratch<'static>>>,
+    ended: RefCell<Option<Arc<Barrier>>>,
+}
+
+impl Drop for UsesScratchOnExit {
+    fn drop(&mut self) {
+        let guard = self.guard.take().expect("it was set");
+        let barrier = self.ended.take().expect("it was set");
+        barrier.wait();
+        let value = guard.alloc(7_u64);
+        // The new thread takes and uses scratch now.
+        barrier.wait();
+        assert_eq!(*value, 7);
+        drop(guard);
+    }
+}
+
+#[test]
+fn a_guard_kept_in_a_thread_local_is_nobody_elses_while_the_thread_ends() {
+    static ARENAS: OnceLock<FrameArenas> = OnceLock::new();
+    thread_local! {
+        static KEPT: UsesScratchOnExit = const {
+            UsesScratchOnExit { guard: RefCell::new(None), ended: RefCell::new(None) }
+        };
+    }
+    let arenas = ARENAS.get_or_init(small);
+    for _ in 0..if cfg!(miri) { 2 } else { 20 } {
+        let barrier = Arc::new(Barrier::new(2));
+        let for_thread = Arc::clone(&barrier);
+        let ending = thread::spawn(move || {
+            KEPT.with(|kept| {
+                kept.ended.replace(Some(for_thread));
+                let guard = arenas.scratch();
+                let free = arenas.scratch();
+                let places = [address(&guard), address(&free)];
+                kept.guard.replace(Some(guard));
+                places
+            })
+        });
+        barrier.wait();
+        let new = thread::spawn(move || {
+            let guards = [arenas.scratch(), arenas.scratch()];
+            for n in 0..100_u64 {
+                assert_eq!(*guards[0].alloc(n), n);
+            }
+            guards.map(|guard| address(&guard))
+        });
+        let new = new.join().unwrap();
+        barrier.wait();
+        let old = ending.join().unwrap();
+        assert!(new.iter().all(|place| !old.contains(place)));
+    }
+}
+
+#[test]
+fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
+    let arenas = small();
+    for _ in 0..MANY {
+        thread::scope(|scope| scope.spawn(|| *arenas.scratch().alloc(1)).join()).unwrap();
+    }
+    let small_stack = thread::Builder::new().stack_size(256 << 10);
+    let dropped = small_stack.spawn(move || drop(arenas)).unwrap();
+    dropped.join().unwrap();
+}
