@@ -172,3 +172,87 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
         arenas.swap();
     }
 }
+
+#[test]
+fn a_refusal_at_any_point_drops_each_element_and_key_once() {
+    /// A key of the elements that are equal in their number's remainder, with a destructor.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    struct Key(usize, Counted);
+    let (mut refusals, mut grants) = (0, 0);
+    let step = if cfg!(miri) { 2048 } else { 32 };
+    for limit in (1024..12 << 10).step_by(step) {
+        for policy in [OverflowPolicy::Fail, OverflowPolicy::Grow] {
+            let (drops, keys) = (Drops::default(), Drops::default());
+            let made_keys = AtomicUsize::new(0);
+            let arenas = FrameArenas::new(FrameArenaSettings {
+                worker_capacity_bytes: if policy == OverflowPolicy::Fail {
+                    limit
+                } else {
+                    256
+                },
+                budget_bytes: (policy == OverflowPolicy::Grow).then_some(2 * limit),
+                overflow: policy,
+                ..FrameArenaSettings::default()
+            });
+            let collector = arenas.collector();
+            let mut made = 0;
+            for _ in 0..4 {
+                let Ok(mut batch) = collector.try_batch() else {
+                    continue;
+                };
+                for n in 0..25 {
+                    made += 1;
+                    let _refused = batch.try_push(drops.tracked(n));
+                }
+            }
+            let key = |it: &crate::Tracked| {
+                made_keys.fetch_add(1, SeqCst);
+                Key(it.0 % 20, Counted(keys.tracked(0)))
+            };
+            let groups = collector.try_share_grouped_by_key(key, |it| it.0);
+            match groups {
+                Ok(groups) => {
+                    let values = arenas[groups].iter().map(|it| arenas[it.values].len());
+                    assert_eq!(values.sum::<usize>() + drops.count(), made);
+                    grants += 1;
+                }
+                Err(_) => {
+                    assert_eq!(
+                        (drops.count(), keys.count()),
+                        (made, made_keys.load(SeqCst))
+                    );
+                    refusals += 1;
+                }
+            }
+            drop(arenas);
+            assert_eq!(
+                (drops.count(), keys.count()),
+                (made, made_keys.load(SeqCst))
+            );
+        }
+    }
+    assert!(refusals > 0 && grants > 0, "{refusals} and {grants}");
+}
+
+/// Equal to all others, and counted.
+struct Counted(#[expect(dead_code, reason = "it is dropped")] crate::Tracked);
+
+impl PartialEq for Counted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Counted {}
+
+impl PartialOrd for Counted {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Counted {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}

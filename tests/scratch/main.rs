@@ -11,6 +11,7 @@ mod guards;
 #[cfg(feature = "bevy")]
 mod in_systems;
 mod memory;
+mod model;
 mod threads;
 
 use std::ptr;

@@ -1,11 +1,13 @@
 //! Threads that take scratch at once, end, and go on while they end.
 
-use std::cell::RefCell;
-use std::sync::{Arc, Barrier, OnceLock};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Barrier, OnceLock, RwLock};
 use std::thread;
 
 use bevy_frame_arena::{FrameArenas, Scratch};
 
+use crate::common::panics::panics;
 use crate::{MANY, address, small};
 
 #[test]
@@ -98,4 +100,87 @@ fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
     let small_stack = thread::Builder::new().stack_size(256 << 10);
     let dropped = small_stack.spawn(move || drop(arenas)).unwrap();
     dropped.join().unwrap();
+}
+
+/// Uses the arenas in whatever way is left while its thread ends.
+struct UsesAllOnExit {
+    arenas: Cell<Option<&'static RwLock<FrameArenas>>>,
+    ended: RefCell<Option<Arc<Barrier>>>,
+}
+
+/// Whether two threads had the same memory; panics say nothing where some are expected.
+static MIXED: AtomicBool = AtomicBool::new(false);
+
+/// Returns how much of what a thread may do with the arenas it could still do.
+fn use_all(arenas: &FrameArenas, n: u64, meanwhile: impl Fn()) -> usize {
+    let expect = |holds: bool| MIXED.fetch_or(!holds, SeqCst);
+    let scratch = || {
+        let outer = arenas.scratch();
+        let inner = arenas.scratch();
+        let values = [outer.alloc(n), inner.alloc(n)];
+        meanwhile();
+        expect(values.map(|value| *value) == [n; 2]);
+    };
+    let collector = || {
+        let collector = arenas.collector();
+        (0..100).for_each(|_| collector.push(n));
+        meanwhile();
+        collector.batch().extend([n; 100]);
+        expect(arenas[collector.share_sorted()] == [n; 200]);
+    };
+    let ways = [&scratch as &dyn Fn(), &collector, &scratch, &collector];
+    ways.iter().filter(|work| !panics(work)).count()
+}
+
+impl Drop for UsesAllOnExit {
+    fn drop(&mut self) {
+        let barrier = self.ended.take().expect("it was set");
+        let arenas = self.arenas.take().expect("it was set").read().unwrap();
+        barrier.wait();
+        use_all(&arenas, 1, thread::yield_now);
+        barrier.wait();
+    }
+}
+
+#[test]
+fn what_a_thread_remembers_of_an_earlier_frame_is_not_used_while_it_ends() {
+    static ARENAS: OnceLock<RwLock<FrameArenas>> = OnceLock::new();
+    thread_local! {
+        // Initialised before the arenas are used, so that it is destroyed after whatever their
+        // bookkeeping has in thread locals.
+        static LAST: UsesAllOnExit = const {
+            UsesAllOnExit { arenas: Cell::new(None), ended: RefCell::new(None) }
+        };
+    }
+    let arenas = ARENAS.get_or_init(|| RwLock::new(small()));
+    for frame in 0..if cfg!(miri) { 2 } else { 40 } {
+        let barrier = Arc::new(Barrier::new(2));
+        let for_thread = Arc::clone(&barrier);
+        let go_on = Arc::new(Barrier::new(2));
+        let may_end = Arc::clone(&go_on);
+        let ending = thread::spawn(move || {
+            LAST.with(|last| {
+                last.arenas.set(Some(arenas));
+                last.ended.replace(Some(for_thread));
+            });
+            use_all(&arenas.read().unwrap(), 2, || {});
+            go_on.wait();
+            go_on.wait();
+        });
+        may_end.wait();
+        // In half of the cases in the same frame.
+        if frame % 2 == 0 {
+            arenas.write().unwrap().swap();
+        }
+        may_end.wait();
+        barrier.wait();
+        let new = thread::spawn(move || {
+            let arenas = arenas.read().unwrap();
+            (0..10).for_each(|n| assert_eq!(use_all(&arenas, n + 3, thread::yield_now), 4));
+        });
+        new.join().unwrap();
+        barrier.wait();
+        ending.join().unwrap();
+        assert!(!MIXED.load(SeqCst));
+    }
 }
