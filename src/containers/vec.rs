@@ -238,8 +238,10 @@ impl<'a, T> FrameVec<'a, T> {
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
+        // SAFETY: the new length is below the capacity.
+        let last = unsafe { self.place(self.len) };
         // SAFETY: the element behind the new length is there, and given up with the old length.
-        Some(unsafe { self.place(self.len).read() })
+        Some(unsafe { last.read() })
     }
 
     /// Removes the last element if `take` says so, and returns it.

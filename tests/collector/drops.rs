@@ -35,7 +35,7 @@ fn zero_sized_elements_are_counted_and_dropped() {
             2 => assert_eq!(arenas[collector.share()].len(), 33),
             3 => assert_eq!(arenas[collector.share_sorted()].len(), 33),
             _ => {
-                let groups = collector.share_grouped_by_key(|_| 0, |_| ());
+                let groups = collector.share_grouped_by_key(|_| 0, |_| 0);
                 assert_eq!(arenas[arenas[groups][0].values].len(), 33);
             }
         }
@@ -55,7 +55,6 @@ fn every_element_is_dropped_once_whatever_becomes_of_the_collector() {
         for part in 0..3 {
             let mut batch = collector.batch();
             (0..100).for_each(|n| batch.push(drops.tracked(part * 100 + n)));
-            mem::forget(batch);
         }
         assert_eq!((collector.len(), drops.count()), (300, 0));
         match way {
@@ -162,7 +161,7 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
             0 => collector.try_share_sorted_by_key(|it| it.0).is_err(),
             1 => collector.try_into_vec().is_err(),
             2 => collector
-                .try_share_grouped_by_key(|it| it.0, |_| ())
+                .try_share_grouped_by_key(|it| it.0, |_| 0)
                 .is_err(),
             _ => panics(|| drop(collector.into_vec())),
         };

@@ -37,7 +37,7 @@ fn nothing_gives_an_empty_list() {
     collector.batch();
     assert_eq!(arenas[collector.share_sorted()], [""; 0]);
     let collector = arenas.collector::<u8>();
-    assert!(arenas[collector.share_grouped_by_key(|_| 1, |_| ())].is_empty());
+    assert!(arenas[collector.share_grouped_by_key(|_| 1, |_| 0)].is_empty());
     assert!(arenas.collector::<u8>().into_vec().is_empty());
 }
 

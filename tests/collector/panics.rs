@@ -46,7 +46,7 @@ fn destructors_that_panic_do_not_keep_others_from_running() {
     struct Bomb(Tracked);
     impl Drop for Bomb {
         fn drop(&mut self) {
-            assert!(self.0.0 % 3 != 0, "expected");
+            assert!(!self.0.0.is_multiple_of(3), "expected");
         }
     }
     for sorted in [None, Some(false), Some(true)] {
@@ -60,7 +60,10 @@ fn destructors_that_panic_do_not_keep_others_from_running() {
         let panicked = match sorted {
             None => panics(|| drop(collector)),
             Some(false) => panics(|| {
-                collector.share_sorted_by_key(|bomb| assert!(bomb.0.0 < 1, "expected"));
+                collector.share_sorted_by_key(|bomb| {
+                    assert!(bomb.0.0 < 1, "expected");
+                    bomb.0.0
+                });
             }),
             Some(true) => panics(|| {
                 let mut calls = 0;

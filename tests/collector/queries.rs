@@ -15,7 +15,7 @@ struct Number(usize);
 fn world(entities: usize) -> World {
     ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(4).build());
     let mut world = World::new();
-    (0..entities).for_each(|n| drop(world.spawn(Number(n))));
+    world.spawn_batch((0..entities).map(Number));
     world
 }
 

@@ -160,7 +160,7 @@ fn groups_are_stale_with_their_frame() {
     let mut arenas = small();
     let collector = arenas.collector();
     collector.push(String::from("a"));
-    let groups = collector.share_grouped_by_key(String::len, |_| ());
+    let groups = collector.share_grouped_by_key(String::len, |_| 0);
     let values = arenas[groups][0].values;
     arenas.swap();
     assert_eq!(arenas[values], ["a"]);

@@ -37,6 +37,11 @@ pub(crate) fn count_down(fuse: &Cell<i32>) {
 pub(crate) trait Element: Clone + PartialEq + Debug {
     fn make(number: u32) -> Self;
     fn number(&self) -> u32;
+
+    /// Returns by how much as many elements count in [`live`].
+    fn counted(_elements: usize) -> isize {
+        0
+    }
 }
 
 impl Element for u32 {
@@ -61,6 +66,10 @@ impl Element for Tracked {
 
     fn number(&self) -> u32 {
         *self.0
+    }
+
+    fn counted(elements: usize) -> isize {
+        elements as isize
     }
 }
 
@@ -90,6 +99,10 @@ impl Element for Nothing {
 
     fn number(&self) -> u32 {
         0
+    }
+
+    fn counted(elements: usize) -> isize {
+        elements as isize
     }
 }
 

@@ -37,13 +37,13 @@ const GROWING: [(&str, Call); 12] = [
     ("extend", |list| list.extend(0..1000)),
     ("extend of references", |list| list.extend(&[0; 1000])),
     ("extend, unknown length", |list| {
-        list.extend((0..1000).filter(|_| true))
+        list.extend((0..1000).filter(|_| true));
     }),
     ("extend_from_slice", |list| {
-        list.extend_from_slice(&[0; 1000])
+        list.extend_from_slice(&[0; 1000]);
     }),
     ("extend_from_within", |list| {
-        (0..20).for_each(|_| list.extend_from_within(..))
+        (0..20).for_each(|_| list.extend_from_within(..));
     }),
     ("resize", |list| list.resize(1000, 0)),
     ("resize_with", |list| list.resize_with(1000, || 0)),

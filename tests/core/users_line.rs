@@ -71,7 +71,7 @@ fn allocating_a_value_names_the_line() {
 fn allocating_a_slice_names_the_line() {
     let arena = &full();
     check!(arena.alloc_slice_copy(&TOO_LARGE));
-    check!(arena.alloc_slice_clone(&[0..3]));
+    check!(arena.alloc_slice_clone(&[0..3, 4..5]));
     check!(arena.alloc_slice_fill_copy(3, 7));
     check!(arena.alloc_slice_fill_default::<u64>(3));
     check!(arena.alloc_slice_fill_with(3, |index| index));

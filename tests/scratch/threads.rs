@@ -135,7 +135,8 @@ fn use_all(arenas: &FrameArenas, n: u64, meanwhile: impl Fn()) -> usize {
 impl Drop for UsesAllOnExit {
     fn drop(&mut self) {
         let barrier = self.ended.take().expect("it was set");
-        let arenas = self.arenas.take().expect("it was set").read().unwrap();
+        let arenas = self.arenas.take().expect("it was set");
+        let arenas = arenas.read().expect("no writer panics");
         barrier.wait();
         use_all(&arenas, 1, thread::yield_now);
         barrier.wait();

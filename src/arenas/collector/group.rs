@@ -21,7 +21,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// Shares one list for each key: the cells of a grid, the classes of what is visible.
     ///
     /// The groups are sorted by their key, so a single one is found by `binary_search_by`; the
-    /// elements of a group are sorted by `order` (`|_| ()` where that does not matter). The lists
+    /// elements of a group are sorted by `order` (`|_| 0` where that does not matter). The lists
     /// of all groups lie side by side, in the order of the groups.
     ///
     /// This sorts all elements. Where there are few keys and they are known beforehand, collect

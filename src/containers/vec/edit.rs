@@ -40,8 +40,10 @@ impl<'a, T> FrameVec<'a, T> {
         self.try_reserve(1)?;
         // SAFETY: the index is not beyond the length.
         let place = unsafe { self.place(index) }.as_ptr();
-        // SAFETY: there is room for one more, so all behind the index can move by one.
-        unsafe { ptr::copy(place, place.add(1), behind) };
+        // SAFETY: there is room for one more.
+        let next = unsafe { place.add(1) };
+        // SAFETY: as many elements are behind the index, and can move by one.
+        unsafe { ptr::copy(place, next, behind) };
         // SAFETY: the place is within the capacity, and what was there has moved.
         unsafe { place.write(value) };
         self.len += 1;
@@ -60,8 +62,10 @@ impl<'a, T> FrameVec<'a, T> {
         let place = unsafe { self.place(index) }.as_ptr();
         // SAFETY: the element is there; all behind it move over it, and the length says so.
         let removed = unsafe { place.read() };
+        // SAFETY: the index is below the length, so this is one behind it at most.
+        let next = unsafe { place.add(1) };
         // SAFETY: as many elements are behind the index.
-        unsafe { ptr::copy(place.add(1), place, behind) };
+        unsafe { ptr::copy(next, place, behind) };
         self.len -= 1;
         removed
     }
@@ -74,8 +78,10 @@ impl<'a, T> FrameVec<'a, T> {
     pub fn swap_remove(&mut self, index: usize) -> T {
         range::checked(index..=index, self.len);
         self.len -= 1;
-        // SAFETY: this was the last element, and is given up with the old length.
-        let last = unsafe { self.place(self.len).read() };
+        // SAFETY: the index of the last element is in bounds.
+        let last = unsafe { self.place(self.len) };
+        // SAFETY: the element is there, and given up with the old length.
+        let last = unsafe { last.read() };
         if index == self.len {
             return last;
         }
@@ -176,10 +182,15 @@ impl<'a, T> FrameVec<'a, T> {
     pub fn dedup_by(&mut self, mut same: impl FnMut(&mut T, &mut T) -> bool) {
         let mut sieve = Sieve::new(self);
         while let Some([before, element]) = sieve.look() {
-            // SAFETY:
-            // - both are there, at different places, and nothing else refers to them;
-            // - where nothing was kept before it, the second is not looked at.
-            let is_same = sieve.kept > 0 && unsafe { same(&mut *element, &mut *before) };
+            if sieve.kept == 0 {
+                sieve.decide(true);
+                continue;
+            }
+            // SAFETY: the element is there, and nothing else refers to it.
+            let element = unsafe { &mut *element };
+            // SAFETY: as above; one was kept, at a place before the element's.
+            let before = unsafe { &mut *before };
+            let is_same = same(element, before);
             sieve.decide(!is_same);
         }
     }

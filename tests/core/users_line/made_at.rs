@@ -13,7 +13,7 @@ fn why<T: ?Sized + Debug, const N: usize>(
     line: u32,
     handles: [FrameHandle<T>; N],
 ) -> Errors {
-    let error = |handle| (line, arenas.resolve(handle).unwrap_err());
+    let error = |handle| (line, arenas.resolve(handle).expect_err("it is stale"));
     handles.map(error).to_vec()
 }
 
@@ -31,7 +31,7 @@ fn a_stale_handle_names_the_line_that_made_it() {
     let strings = (line!(), [arena.string().share(), arena.string().try_share().unwrap()]);
     let full = || { let it = arenas.collector(); it.push(1); it };
     let collected = (line!(), [full().share(), full().try_share().unwrap(), full().share_sorted(), full().share_sorted_by_key(|n| *n), full().try_share_sorted_by_key(|n| *n).unwrap()]);
-    let groups = (line!(), [full().share_grouped_by_key(|n| *n, |_| ()), full().try_share_grouped_by_key(|n| *n, |_| ()).unwrap()]);
+    let groups = (line!(), [full().share_grouped_by_key(|n| *n, |_| 0), full().try_share_grouped_by_key(|n| *n, |_| 0).unwrap()]);
     let grouped = (groups.0, groups.1.map(|it| arenas[it][0].values));
     arenas.swap();
     arenas.swap();

@@ -33,7 +33,7 @@ fn making_one_list_names_the_line() {
     check!(fill(&arenas[0]).share());
     check!(fill(&arenas[1]).share_sorted());
     check!(fill(&arenas[2]).share_sorted_by_key(|n| *n));
-    check!(fill(&arenas[3]).share_grouped_by_key(|n| *n, |_| ()));
+    check!(fill(&arenas[3]).share_grouped_by_key(|n| *n, |_| 0));
     check!(fill(&arenas[4]).into_vec());
 }
 
