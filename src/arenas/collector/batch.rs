@@ -52,6 +52,16 @@ impl<'c, T> Batch<'c, T> {
     ///
     /// # Panics
     /// If the memory can't be provided; the element is dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// let mut batch = collector.batch();
+    /// batch.push(1);
+    /// batch.push(2);
+    /// assert_eq!(arenas[collector.share()], [1, 2]);
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, value: T) {

@@ -54,6 +54,14 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Panics
     /// If `index` is not below the length.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// assert_eq!(list.remove(0), 1);
+    /// assert_eq!(list, [2, 3]);
+    /// ```
     #[track_caller]
     pub fn remove(&mut self, index: usize) -> T {
         range::checked(index..=index, self.len);
@@ -74,6 +82,14 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Panics
     /// If `index` is not below the length.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// assert_eq!(list.swap_remove(0), 1);
+    /// assert_eq!(list, [3, 2]);
+    /// ```
     #[track_caller]
     pub fn swap_remove(&mut self, index: usize) -> T {
         range::checked(index..=index, self.len);
@@ -148,6 +164,14 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect(0..6);
+    /// list.retain(|n| n % 2 == 0);
+    /// assert_eq!(list, [0, 2, 4]);
+    /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.retain_mut(|element| keep(element));
     }
@@ -155,6 +179,17 @@ impl<'a, T> FrameVec<'a, T> {
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
     ///
     /// If `keep` or a destructor panics, the elements not looked at yet are kept.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut lives = arena.collect([1, 2, 3]);
+    /// lives.retain_mut(|left| {
+    ///     *left -= 1;
+    ///     *left > 0
+    /// });
+    /// assert_eq!(lives, [1, 2]);
+    /// ```
     pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut sieve = Sieve::new(self);
         while let Some([_, element]) = sieve.look() {
@@ -165,6 +200,14 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops each element that is equal to the one before it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 1, 2, 1]);
+    /// list.dedup();
+    /// assert_eq!(list, [1, 2, 1]);
+    /// ```
     pub fn dedup(&mut self)
     where
         T: PartialEq,
@@ -173,12 +216,28 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops each element whose key is that of the one before it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([10, 11, 20]);
+    /// list.dedup_by_key(|n| *n / 10);
+    /// assert_eq!(list, [10, 20]);
+    /// ```
     pub fn dedup_by_key<K: PartialEq>(&mut self, mut key: impl FnMut(&mut T) -> K) {
         self.dedup_by(|element, before| key(element) == key(before));
     }
 
     /// Drops each element for which `same` returns `true`; it gets the element and the one kept
     /// before it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut words = arena.collect(["a", "A", "b"]);
+    /// words.dedup_by(|word, before| word.eq_ignore_ascii_case(before));
+    /// assert_eq!(words, ["a", "b"]);
+    /// ```
     pub fn dedup_by(&mut self, mut same: impl FnMut(&mut T, &mut T) -> bool) {
         let mut sieve = Sieve::new(self);
         while let Some([before, element]) = sieve.look() {
