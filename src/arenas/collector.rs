@@ -134,7 +134,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// `for_each_init`. A thread may have any number of them.
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -155,7 +155,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Starts a batch for the calling thread.
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
         Ok(Batch::new(self.try_register(false)?))
     }
@@ -164,7 +164,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// batch in a thread local; where there are many to add, a [`batch`](Self::batch) is faster.
     ///
     /// # Panics
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -186,7 +186,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Adds an element without a batch.
     ///
     /// # Errors
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     #[inline]
     pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
         self.try_direct()?.try_push(value)

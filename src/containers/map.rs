@@ -13,6 +13,7 @@ use foldhash::fast::FixedState;
 use hashbrown::hash_map::{self, HashMap};
 
 use super::or_fail;
+use super::raw::Stays;
 use crate::arena::FrameArena;
 
 /// A hash map in an arena: for look-ups that a system builds and uses.
@@ -48,6 +49,7 @@ use crate::arena::FrameArena;
 /// assert_eq!(found, Ok(0));
 /// ```
 pub struct FrameMap<'a, K, V, S = FixedState> {
+    _stays: Stays<(K, V)>,
     map: HashMap<K, V, S, &'a FrameArena>,
 }
 

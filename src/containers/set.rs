@@ -10,6 +10,7 @@ use hashbrown::hash_set::{self, HashSet};
 
 use super::map::look_up::why;
 use super::or_fail;
+use super::raw::Stays;
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
@@ -27,6 +28,7 @@ use crate::error::ArenaError;
 /// assert_eq!(first, [3, 1]);
 /// ```
 pub struct FrameSet<'a, T, S = FixedState> {
+    _stays: Stays<T>,
     set: HashSet<T, S, &'a FrameArena>,
 }
 
@@ -342,6 +344,7 @@ impl FrameArena {
     /// ```
     pub fn set_with_hasher<T, S>(&self, hasher: S) -> FrameSet<'_, T, S> {
         FrameSet {
+            _stays: Stays::new(),
             set: HashSet::with_hasher_in(hasher, self),
         }
     }

@@ -27,7 +27,7 @@ assert_impl_all!(FrameCollector<'static, Cell<u8>>: Sync);
 assert_not_impl_any!(FrameCollector<'static, u8>: Send, Clone);
 // The header and the arena behind a batch belong to its thread.
 assert_not_impl_any!(Batch<'static, u8>: Send, Sync, Clone);
-assert_impl_all!(FrameGroup<u8, u8>: Send, Sync, Copy);
+assert_impl_all!(FrameGroup<u8, String>: Send, Sync, Copy, Eq, std::fmt::Debug);
 assert_not_impl_any!(FrameGroup<Rc<u8>, u8>: Send, Sync);
 
 const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };

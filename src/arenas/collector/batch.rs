@@ -51,7 +51,7 @@ impl<'c, T> Batch<'c, T> {
     /// Adds an element.
     ///
     /// # Panics
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -71,7 +71,7 @@ impl<'c, T> Batch<'c, T> {
     /// Adds an element.
     ///
     /// # Errors
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
         self.header.try_push(value)
@@ -80,7 +80,7 @@ impl<'c, T> Batch<'c, T> {
 
 impl<T> Extend<T> for Batch<'_, T> {
     /// # Panics
-    /// If the memory can't be provided; what was added before stays.
+    /// If the arena is out of memory or over a limit; what was added before stays.
     #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         for value in values {

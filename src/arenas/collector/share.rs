@@ -12,12 +12,13 @@ use crate::error::{ArenaError, fail};
 use crate::handles::FrameHandle;
 
 impl<'a, T: Send> FrameCollector<'a, T> {
-    /// Makes one list of all elements and shares it, as [`FrameArena::share`](crate::FrameArena::share) does. Elements of a
-    /// batch stay in their order; the batches come in any. [`share_sorted`](Self::share_sorted)
-    /// costs little more, and gives the same list each time.
+    /// Makes one list of all elements and shares it, as
+    /// [`FrameArena::share`](crate::FrameArena::share) does. Elements of a batch stay in their
+    /// order; the batches come in any. [`share_sorted`](Self::share_sorted) costs little more, and
+    /// gives the same list each time.
     ///
     /// # Panics
-    /// If the memory can't be provided; the elements are dropped then.
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -40,7 +41,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Makes one list of all elements and shares it.
     ///
     /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
     #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
     where
@@ -60,7 +61,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// [`share_sorted_by_key`](Self::share_sorted_by_key).
     ///
     /// # Panics
-    /// If the memory can't be provided, or a comparison panics; the elements are dropped then.
+    /// If the arena is out of memory or over a limit, or a comparison panics; the elements are dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -89,7 +90,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// elements with equal keys is not defined.
     ///
     /// # Panics
-    /// If the memory can't be provided, or `key` panics; the elements are dropped then.
+    /// If the arena is out of memory or over a limit, or `key` panics; the elements are dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -114,7 +115,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Makes one list of all elements, sorted by a key, and shares it.
     ///
     /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
     ///
     /// # Panics
     /// If `key` panics; the elements are dropped then.
@@ -150,7 +151,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// goes on to change. Elements of a batch stay in their order; the batches come in any.
     ///
     /// # Panics
-    /// If the memory can't be provided; the elements are dropped then.
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -172,7 +173,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Makes one vector of all elements, in the calling worker's arena.
     ///
     /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
     pub fn try_into_vec(mut self) -> Result<FrameVec<'a, T>, ArenaError> {
         let arena = self.arenas.local();
         let mut vec = arena.vec();

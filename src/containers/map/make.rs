@@ -9,6 +9,7 @@ use hashbrown::hash_map::HashMap;
 use super::FrameMap;
 use crate::arena::FrameArena;
 use crate::containers::or_fail;
+use crate::containers::raw::Stays;
 use crate::error::ArenaError;
 
 impl FrameArena {
@@ -37,6 +38,7 @@ impl FrameArena {
     /// ```
     pub fn map_with_hasher<K, V, S>(&self, hasher: S) -> FrameMap<'_, K, V, S> {
         FrameMap {
+            _stays: Stays::new(),
             map: HashMap::with_hasher_in(hasher, self),
         }
     }
