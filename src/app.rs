@@ -3,6 +3,7 @@
 mod diagnostics;
 mod extracted_frame;
 mod frame_start;
+mod hand_over_watch;
 mod pace;
 mod params;
 mod plugin;

@@ -129,7 +129,7 @@ impl FrameArenas {
     /// thread local, unless the thread used other `FrameArenas` in between.
     ///
     /// # Panics
-    /// In the destructor of a thread local, unless these were the last `FrameArenas` that the
+    /// Perhaps in the destructor of a thread local, unless these were the last `FrameArenas` that the
     /// thread used, in this frame.
     ///
     /// ```

@@ -7,6 +7,7 @@ use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::world::World;
 
 use super::extracted_frame::ExtractedFrame;
+use super::hand_over_watch::HandOverWatch;
 use super::plugin::FrameArenaPlugin;
 use super::publisher::UsagePublisher;
 use crate::arenas::FrameArenas;
@@ -16,7 +17,8 @@ use crate::settings::FrameArenaSettings;
 ///
 /// At extract, before anything else, that world gets
 /// - [`ExtractedFrame`]: a lease on the frame that was just simulated. A component or resource
-///   with a [`FrameHandle`](crate::FrameHandle) in it is extracted as a copy of the handle, which resolves there;
+///   with a [`FrameHandle`](crate::FrameHandle) in it is extracted as a copy of the handle, which
+///   resolves there;
 /// - [`FrameArenas`] of its own, as scratch for its schedules, swapped once for each extract.
 ///
 /// ```text
@@ -30,7 +32,11 @@ use crate::settings::FrameArenaSettings;
 ///
 /// The plugin takes effect in [`Plugin::finish`], in any order with others; who drives an app by
 /// hand calls [`App::finish`]. Without such a sub-app it does nothing; without
-/// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has a `FrameArenaPlugin` itself goes on swapping its own arenas.
+/// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has
+/// a `FrameArenaPlugin` itself goes on swapping its own arenas.
+///
+/// An extract function that you set after `finish` replaces the hand-over, which is warned of: take
+/// the one that is there with [`SubApp::take_extract`], and call it from yours.
 ///
 /// ```
 /// use bevy_app::{App, AppLabel, SubApp, Update};
@@ -111,6 +117,7 @@ impl Plugin for FrameArenaSubAppPlugin {
             return;
         }
         let mut publisher = self.publisher(app);
+        let watch = HandOverWatch::add_to(app, self.label);
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
         };
@@ -121,6 +128,7 @@ impl Plugin for FrameArenaSubAppPlugin {
         }
         let mut extract = sub_app.take_extract();
         sub_app.set_extract(move |main, sub| {
+            watch.note();
             hand_over(main, sub);
             if !swaps_itself {
                 swap_scratch(sub);

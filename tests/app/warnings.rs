@@ -6,7 +6,10 @@ use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once};
 use std::thread;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas, OverflowPolicy};
+use bevy_app::{App, AppLabel, SubApp};
+use bevy_frame_arena::{
+    FrameArenaPlugin, FrameArenaSettings, FrameArenaSubAppPlugin, FrameArenas, OverflowPolicy,
+};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_global_default;
@@ -44,11 +47,14 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
-/// Runs frames in which each of two threads allocates `bytes`, and returns the log of each.
-fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
+fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_global_default(Log).expect("it is the only one"));
+}
 
+/// Runs frames in which each of two threads allocates `bytes`, and returns the log of each.
+fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
+    listen();
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         worker_capacity_bytes: 1024,
         overflow,
@@ -105,4 +111,37 @@ fn a_worker_with_room_is_not_warned_of() {
     for log in log_of_frames(OverflowPolicy::Grow, 1_000) {
         assert!(log.is_empty(), "{log:?}");
     }
+}
+
+#[test]
+fn an_extract_function_that_replaces_the_hand_over_is_warned_of_once() {
+    #[derive(AppLabel, Clone, Debug, Hash, PartialEq, Eq)]
+    struct Replaced;
+    #[derive(AppLabel, Clone, Debug, Hash, PartialEq, Eq)]
+    struct Wrapped;
+
+    listen();
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPlugin::default(),
+        FrameArenaSubAppPlugin::new(Replaced),
+        FrameArenaSubAppPlugin {
+            diagnostics_prefix: None,
+            ..FrameArenaSubAppPlugin::new(Wrapped)
+        },
+    ));
+    for label in [Replaced.intern(), Wrapped.intern()] {
+        app.insert_sub_app(label, SubApp::new());
+    }
+    app.finish();
+    app.sub_app_mut(Replaced).set_extract(|_, _| {});
+    let wrapped = app.sub_app_mut(Wrapped);
+    let mut hand_over = wrapped.take_extract().expect("the plugin has set one");
+    wrapped.set_extract(move |main, sub| hand_over(main, sub));
+    for _ in 0..50 {
+        app.update();
+    }
+    let lines = LINES.lock().expect("nobody panics with it");
+    let of = |label: &str| lines.iter().filter(|line| line.contains(label)).count();
+    assert_eq!((of("sub-app `Replaced`"), of("sub-app `Wrapped`")), (1, 0));
 }
