@@ -144,10 +144,14 @@ mod tests {
 
     use super::*;
     use crate::arenas::FrameArenas;
+    use crate::settings::FrameArenaSettings;
 
     #[test]
     fn threads_of_one_name_that_come_and_go_leave_no_seats_behind() {
-        let mut arenas = FrameArenas::default();
+        let mut arenas = FrameArenas::new(FrameArenaSettings {
+            worker_capacity_bytes: 4096,
+            ..FrameArenaSettings::default()
+        });
         for _ in 0..if cfg!(miri) { 80 } else { 500 } {
             arenas.local().alloc(1);
             thread::scope(|scope| {

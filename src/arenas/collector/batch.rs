@@ -325,7 +325,7 @@ mod tests {
     fn segments_grow_up_to_a_size_and_hold_at_least_one_element() {
         let arena = FrameArena::new(1 << 20);
         let header = Header::<u64>::new(&arena, false);
-        (0..20_000).for_each(|n| header.push(n));
+        (0..12_500).for_each(|n| header.push(n));
         let lens: Vec<_> = header.slices().map(NonNull::len).collect();
         assert_eq!(lens[..4], [32, 64, 128, 256]);
         assert_eq!(lens[8], LAST_BYTES / 8);
