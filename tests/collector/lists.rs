@@ -190,3 +190,22 @@ fn once_warm_nothing_comes_from_the_global_allocator() {
     let frames = if cfg!(miri) { 2 } else { 10 };
     assert_eq!(calls_in(|| (0..frames).for_each(|_| frame(&mut arenas))), 0);
 }
+
+#[test]
+fn a_thread_that_pushes_does_so_in_its_own_arena() {
+    let arenas = small();
+    let collector = arenas.collector();
+    for n in 0..THREADS {
+        let add = || {
+            collector.push(n);
+            assert!(arenas.local().used_bytes() > size_of::<usize>());
+        };
+        thread::scope(|scope| scope.spawn(add).join()).expect("no panic");
+    }
+    assert!(
+        arenas[collector.share_sorted()]
+            .iter()
+            .copied()
+            .eq(0..THREADS)
+    );
+}
