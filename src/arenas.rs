@@ -133,6 +133,12 @@ impl FrameArenas {
     }
 
     /// Returns the settings.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// assert_eq!(arenas.settings().trim_after_frames, Some(600));
+    /// ```
     pub fn settings(&self) -> &FrameArenaSettings {
         &self.common.settings
     }
@@ -144,8 +150,17 @@ impl FrameArenas {
     /// thread local, unless the thread used other `FrameArenas` in between.
     ///
     /// # Panics
-    /// In the destructor of a thread local, unless these were the last `FrameArenas` that the
+    /// Perhaps in the destructor of a thread local, unless these were the last `FrameArenas` that the
     /// thread used, in this frame.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let arena = arenas.local();
+    /// let mut list = arena.vec();
+    /// list.extend([3, 1, 2]);
+    /// let name = arena.alloc_str("Ferris");
+    /// ```
     #[inline(always)]
     pub fn local(&self) -> &FrameArena {
         match thread::last_used(self.ring.stamp()) {
@@ -161,16 +176,43 @@ impl FrameArenas {
     }
 
     /// Leases the current frame: its handles resolve through the lease for as long as it lives.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let mut arenas = FrameArenas::default();
+    /// let score = arenas.local().share(7);
+    /// let lease = arenas.lease();
+    /// for _ in 0..10 {
+    ///     arenas.swap();
+    /// }
+    /// assert_eq!((arenas.get(score), lease[score]), (None, 7));
+    /// ```
     pub fn lease(&self) -> FrameLease {
         FrameLease::new(self.ring.current())
     }
 
     /// Returns the number of the current frame: how often the arenas were swapped.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let mut arenas = FrameArenas::default();
+    /// arenas.swap();
+    /// assert_eq!(arenas.frame(), 1);
+    /// ```
     pub fn frame(&self) -> u64 {
         self.frame
     }
 
     /// Returns the figures of the frame that ended with the last swap.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let mut arenas = FrameArenas::default();
+    /// arenas.local().alloc([0_u64; 100]);
+    /// arenas.swap();
+    /// let usage = arenas.usage();
+    /// assert_eq!((usage.used_bytes, usage.active_workers), (800, 1));
+    /// ```
     pub fn usage(&self) -> &FrameUsage {
         self.meter.usage()
     }
@@ -180,6 +222,13 @@ impl FrameArenas {
     /// For the figures of a whole frame see [`usage`](Self::usage). A worker that allocates
     /// meanwhile counts with what it had at some point during the call, or, if it moves on to
     /// another chunk just then, with no more than its capacity.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// arenas.local().alloc([0_u64; 100]);
+    /// assert_eq!(arenas.used_bytes_so_far(), 800);
+    /// ```
     pub fn used_bytes_so_far(&self) -> usize {
         let workers = self.ring.current().claimed_workers();
         workers.map(|(_, worker)| worker.figures().used_bytes).sum()

@@ -106,6 +106,20 @@
 //! or that memory is wiped.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// For maintainers: the rooms. Each knows only those above it, which `cargo test --test rooms` checks.
+//
+// error, settings, panics, stamp   what everybody needs; numbers that are never given twice
+// arena/        one region: pure arithmetic (bump, growth, peaks), cursor, chunks, destructors
+// containers/   FrameVec and the others, over one raw buffer of an arena
+// handles/      FrameHandle, its errors, sharing
+// arenas/       all workers of a period: claims, generations, ring, parking, meter, swap, leases,
+//               scratch, collector
+// free_list, pool   objects that are freed one by one, in a region
+// app/          [bevy] plugin, paces, parameters, diagnostics, hand-over to sub-apps
+// overlay/      [overlay] the window
+//
+// All above app/ builds without Bevy and does not log. CONTRIBUTING.md has four walks through the code.
+
 extern crate alloc;
 
 /// The README's code, as doctests.

@@ -125,6 +125,11 @@ pub enum LivesFor {
 
 impl LivesFor {
     /// Returns the number of periods.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::LivesFor;
+    /// assert_eq!(LivesFor::default().periods(), 2);
+    /// ```
     pub const fn periods(self) -> usize {
         match self {
             Self::OnePeriod => 1,

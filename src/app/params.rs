@@ -35,8 +35,8 @@ unsafe impl SystemParam for Scratch<'_> {
     }
 
     #[inline]
-    unsafe fn get_param<'w, 's>(
-        state: &'s mut Self::State,
+    unsafe fn get_param<'w>(
+        state: &mut Self::State,
         system_meta: &SystemMeta,
         world: UnsafeWorldCell<'w>,
         change_tick: Tick,

@@ -55,7 +55,7 @@ impl FrameArena {
     /// Allocates a value, which lives as long as the arena is borrowed.
     ///
     /// `alloc` rejects types with a destructor at compile time, because it would never run it: put
-    /// those into a [`FrameBox`], or [`share`](Self::share) them.
+    /// those into a [`FrameBox`](crate::FrameBox), or [`share`](Self::share) them.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;

@@ -8,9 +8,9 @@ mod batch;
 mod direct;
 mod gather;
 mod group;
+mod share;
 
 use std::alloc::Layout;
-use std::cmp::Ordering;
 use std::fmt;
 use std::iter::successors;
 use std::marker::PhantomData;
@@ -26,9 +26,7 @@ use self::direct::CollectorId;
 pub use self::group::FrameGroup;
 use super::FrameArenas;
 use crate::arena::FrameArena;
-use crate::containers::FrameVec;
 use crate::error::{ArenaError, fail};
-use crate::handles::FrameHandle;
 use crate::panics::FirstPanic;
 
 /// Makes one list of what many workers find. Use it to collect from a `par_iter`.
@@ -136,7 +134,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// `for_each_init`. A thread may have any number of them.
     ///
     /// # Panics
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -157,7 +155,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Starts a batch for the calling thread.
     ///
     /// # Errors
-    /// If the memory can't be provided.
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
         Ok(Batch::new(self.try_register(false)?))
     }
@@ -166,7 +164,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// batch in a thread local; where there are many to add, a [`batch`](Self::batch) is faster.
     ///
     /// # Panics
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -188,7 +186,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// Adds an element without a batch.
     ///
     /// # Errors
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     #[inline]
     pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
         self.try_direct()?.try_push(value)
@@ -198,12 +196,29 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// # Panics
     /// If there are more zero-sized elements than `usize::MAX`.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let mut collector = arenas.collector();
+    /// collector.push(1);
+    /// collector.batch().extend([2, 3]);
+    /// assert_eq!(collector.len(), 3);
+    /// ```
+    #[track_caller]
     pub fn len(&mut self) -> usize {
         self.try_len()
             .expect("there are at most `usize::MAX` elements")
     }
 
     /// Returns whether nothing was pushed.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let mut collector = arenas.collector::<u32>();
+    /// assert!(collector.is_empty());
+    /// ```
     pub fn is_empty(&mut self) -> bool {
         self.iter().next().is_none()
     }
@@ -222,172 +237,6 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         // SAFETY: the elements were written, and with the collector borrowed exclusively nobody
         // else reaches them.
         slices.flat_map(|slice| unsafe { slice.as_ref() })
-    }
-
-    /// Makes one list of all elements and shares it, as [`FrameArena::share`] does. Elements of a
-    /// batch stay in their order; the batches come in any. [`share_sorted`](Self::share_sorted)
-    /// costs little more, and gives the same list each time.
-    ///
-    /// # Panics
-    /// If the memory can't be provided; the elements are dropped then.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// # let arenas = FrameArenas::default();
-    /// let collector = arenas.collector();
-    /// collector.batch().extend([3, 1, 2]);
-    /// assert_eq!(arenas[collector.share()], [3, 1, 2]);
-    /// ```
-    #[track_caller]
-    pub fn share(self) -> FrameHandle<[T]>
-    where
-        T: Sync + 'static,
-    {
-        match self.try_share() {
-            Ok(handle) => handle,
-            Err(error) => fail(error),
-        }
-    }
-
-    /// Makes one list of all elements and shares it.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
-    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
-    where
-        T: Sync + 'static,
-    {
-        let arena = self.arenas.local();
-        let room = arena.try_room_for_drop::<T>()?;
-        let values = self.try_gather(arena)?.leak();
-        // SAFETY: the elements lie in memory of this arena, and were given up.
-        unsafe { arena.drop_at_recycle(room, values) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
-    }
-
-    /// Makes one sorted list of all elements and shares it: the same list each time, unless two
-    /// elements are equal and yet differ. See
-    /// [`share_sorted_by_key`](Self::share_sorted_by_key).
-    ///
-    /// # Panics
-    /// If the memory can't be provided, or a comparison panics; the elements are dropped then.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// # let arenas = FrameArenas::default();
-    /// let collector = arenas.collector();
-    /// collector.batch().extend([3, 1, 2]);
-    /// assert_eq!(arenas[collector.share_sorted()], [1, 2, 3]);
-    /// ```
-    #[track_caller]
-    pub fn share_sorted(self) -> FrameHandle<[T]>
-    where
-        T: Ord + Sync + 'static,
-    {
-        match self.try_share_sorted_with(T::cmp) {
-            Ok(handle) => handle,
-            Err(error) => fail(error),
-        }
-    }
-
-    /// Makes one list of all elements, sorted by a key, and shares it. Use it where the order
-    /// must not depend on which worker was faster.
-    ///
-    /// Workers go through parts of one list, so their batches are mostly parts of one sorted list,
-    /// or of a reversed one: put in the order of their first keys, they are that list. That, and
-    /// looking whether it is so, is cheap; only if it is not, all elements are sorted. The order of
-    /// elements with equal keys is not defined.
-    ///
-    /// # Panics
-    /// If the memory can't be provided, or `key` panics; the elements are dropped then.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// # let arenas = FrameArenas::default();
-    /// let collector = arenas.collector();
-    /// collector.batch().extend([(3, 'c'), (4, 'd')]);
-    /// collector.batch().extend([(1, 'a'), (2, 'b')]);
-    /// let list = collector.share_sorted_by_key(|pair| pair.0);
-    /// assert_eq!(arenas[list], [(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')]);
-    /// ```
-    #[track_caller]
-    pub fn share_sorted_by_key<K: Ord>(self, key: impl FnMut(&T) -> K) -> FrameHandle<[T]>
-    where
-        T: Sync + 'static,
-    {
-        match self.try_share_sorted_by_key(key) {
-            Ok(handle) => handle,
-            Err(error) => fail(error),
-        }
-    }
-
-    /// Makes one list of all elements, sorted by a key, and shares it.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
-    ///
-    /// # Panics
-    /// If `key` panics; the elements are dropped then.
-    pub fn try_share_sorted_by_key<K: Ord>(
-        self,
-        mut key: impl FnMut(&T) -> K,
-    ) -> Result<FrameHandle<[T]>, ArenaError>
-    where
-        T: Sync + 'static,
-    {
-        self.try_share_sorted_with(|a, b| key(a).cmp(&key(b)))
-    }
-
-    fn try_share_sorted_with(
-        self,
-        compare: impl FnMut(&T, &T) -> Ordering,
-    ) -> Result<FrameHandle<[T]>, ArenaError>
-    where
-        T: Sync + 'static,
-    {
-        let arena = self.arenas.local();
-        let room = arena.try_room_for_drop::<T>()?;
-        let values = self.try_gather_sorted(arena, compare)?.leak();
-        // SAFETY: the elements lie in memory of this arena, and were given up.
-        unsafe { arena.drop_at_recycle(room, values) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
-    }
-
-    /// Makes one vector of all elements, in the calling worker's arena: for what the system itself
-    /// goes on to change. Elements of a batch stay in their order; the batches come in any.
-    ///
-    /// # Panics
-    /// If the memory can't be provided; the elements are dropped then.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// # let arenas = FrameArenas::default();
-    /// let collector = arenas.collector();
-    /// collector.batch().extend([3, 1, 2]);
-    /// let mut list = collector.into_vec();
-    /// list.push(4);
-    /// assert_eq!(list[..], [3, 1, 2, 4]);
-    /// ```
-    #[track_caller]
-    pub fn into_vec(self) -> FrameVec<'a, T> {
-        match self.try_into_vec() {
-            Ok(vec) => vec,
-            Err(error) => fail(error),
-        }
-    }
-
-    /// Makes one vector of all elements, in the calling worker's arena.
-    ///
-    /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
-    pub fn try_into_vec(mut self) -> Result<FrameVec<'a, T>, ArenaError> {
-        let arena = self.arenas.local();
-        let mut vec = arena.vec();
-        vec.try_reserve_exact(self.try_len()?)?;
-        self.try_fill(&mut vec)?;
-        Ok(vec)
     }
 
     /// Makes a header in the calling thread's arena and adds it to the list.

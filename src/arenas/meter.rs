@@ -14,6 +14,9 @@ use super::worker::{Figures, Worker};
 /// A worker that has been idle for longer is no longer listed.
 const MAX_IDLE_PERIODS: u32 = 600;
 
+/// As many threads may have ended before those that live look for their lines again.
+const SPARE_SEATS: usize = 64;
+
 /// Keeps the figures of the period that ended last.
 #[derive(Default)]
 pub(super) struct Meter {
@@ -64,11 +67,15 @@ impl Meter {
 
     /// Starts the figures of another period; what outlives a period is kept.
     fn begin(&mut self, period: u64) {
+        let most_seats = 2 * self.usage.active_workers + SPARE_SEATS;
         if self.usage.begin(period) > MAX_IDLE_PERIODS {
             self.usage
                 .workers
                 .retain(|worker| worker.idle_frames <= MAX_IDLE_PERIODS);
             // The lines have moved. Threads find theirs again by name.
+            self.seats.clear();
+        } else if self.seats.len() > most_seats {
+            // Most are of threads that ended.
             self.seats.clear();
         }
     }
@@ -128,5 +135,33 @@ impl FrameUsage {
         worker.overflows += figures.overflows;
         worker.idle_frames = 0;
         worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::arenas::FrameArenas;
+    use crate::settings::FrameArenaSettings;
+
+    #[test]
+    fn threads_of_one_name_that_come_and_go_leave_no_seats_behind() {
+        let mut arenas = FrameArenas::new(FrameArenaSettings {
+            worker_capacity_bytes: 4096,
+            ..FrameArenaSettings::default()
+        });
+        for _ in 0..if cfg!(miri) { 80 } else { 500 } {
+            arenas.local().alloc(1);
+            thread::scope(|scope| {
+                scope.spawn(|| arenas.local().alloc(1));
+            });
+            arenas.swap();
+        }
+        let seats = arenas.meter.seats.len();
+        assert!(seats <= 2 * 2 + SPARE_SEATS + 2, "{seats}");
+        assert_eq!(arenas.usage().workers.len(), 2);
+        assert_eq!(arenas.usage().active_workers, 2);
     }
 }

@@ -107,7 +107,7 @@ impl FrameArenas {
     /// does not allocate.
     ///
     /// # Panics
-    /// In the destructor of a thread local, unless these were the last `FrameArenas` that the
+    /// Perhaps in the destructor of a thread local, unless these were the last `FrameArenas` that the
     /// thread took scratch from, in this frame.
     ///
     /// ```

@@ -72,6 +72,13 @@ impl<'a, T> FrameBox<'a, T> {
     }
 
     /// Takes the value out of its box.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameBox};
+    /// let arena = FrameArena::new(4096);
+    /// let name = arena.boxed(String::from("Ferris"));
+    /// let name: String = FrameBox::into_inner(name);
+    /// ```
     #[inline]
     pub fn into_inner(boxed: Self) -> T {
         let boxed = ManuallyDrop::new(boxed);
@@ -85,6 +92,13 @@ impl<'a, T> FrameBox<'a, T> {
 
 impl<'a, T: ?Sized> FrameBox<'a, T> {
     /// Returns the arena.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameBox};
+    /// let arena = FrameArena::new(4096);
+    /// let name = arena.boxed(String::from("Ferris"));
+    /// assert!(std::ptr::eq(FrameBox::arena(&name), &arena));
+    /// ```
     #[inline]
     pub fn arena(boxed: &Self) -> &'a FrameArena {
         boxed.arena
@@ -92,6 +106,13 @@ impl<'a, T: ?Sized> FrameBox<'a, T> {
 
     /// Gives up the box and returns its value, which lives as long as the arena is borrowed and is
     /// never dropped.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameBox};
+    /// let arena = FrameArena::new(4096);
+    /// let number: &mut u32 = FrameBox::leak(arena.boxed(7));
+    /// *number += 1;
+    /// ```
     #[inline]
     pub fn leak(boxed: Self) -> &'a mut T {
         let mut boxed = ManuallyDrop::new(boxed);
@@ -128,6 +149,14 @@ impl<'a, T: ?Sized> FrameBox<'a, T> {
 
 impl<'a, T> FrameBox<'a, [T]> {
     /// Turns boxed elements into a list.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameBox};
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2]).into_boxed_slice().into_vec();
+    /// list.push(3);
+    /// assert_eq!(list, [1, 2, 3]);
+    /// ```
     #[inline]
     pub fn into_vec(self) -> FrameVec<'a, T> {
         let boxed = ManuallyDrop::new(self);

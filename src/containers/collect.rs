@@ -12,10 +12,6 @@ use crate::error::ArenaError;
 /// That saves the growth in small steps; what is left over is given back at the end.
 const FIRST_BYTES: usize = 256;
 
-#[expect(
-    clippy::mut_from_ref,
-    reason = "each call returns memory that no other reference reaches"
-)]
 impl FrameArena {
     /// Creates an empty list. It allocates with its first element.
     ///

@@ -1,18 +1,20 @@
 //! A hash map in an arena.
 #![forbid(unsafe_code)]
 
+pub(super) mod look_up;
+mod make;
+
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::ops::Index;
 
 use foldhash::fast::FixedState;
-use hashbrown::hash_map::{Entry, HashMap};
-use hashbrown::{TryReserveError, hash_map};
+use hashbrown::hash_map::{self, HashMap};
 
 use super::or_fail;
+use super::raw::Stays;
 use crate::arena::FrameArena;
-use crate::error::ArenaError;
 
 /// A hash map in an arena: for look-ups that a system builds and uses.
 ///
@@ -22,7 +24,7 @@ use crate::error::ArenaError;
 ///
 /// It drops its elements at the end of its scope. It grows into new memory, and what it leaves
 /// behind stays unused until the frame is recycled: give it its capacity where that is known.
-/// Unlike hashbrown's own, it panics with the text of the [`ArenaError`] where the arena refuses,
+/// Unlike hashbrown's own, it panics with the text of the [`ArenaError`](crate::ArenaError) where the arena refuses,
 /// or returns it from the `try_` twin, and never aborts the process. That is why it does not lend
 /// the map inside, and has no method to shrink.
 ///
@@ -47,204 +49,173 @@ use crate::error::ArenaError;
 /// assert_eq!(found, Ok(0));
 /// ```
 pub struct FrameMap<'a, K, V, S = FixedState> {
+    _stays: Stays<(K, V)>,
     map: HashMap<K, V, S, &'a FrameArena>,
 }
 
 impl<'a, K, V, S> FrameMap<'a, K, V, S> {
     /// Returns the arena.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let names = arena.map::<u32, &str>();
+    /// assert!(std::ptr::eq(names.arena(), &arena));
+    /// ```
     pub fn arena(&self) -> &'a FrameArena {
         self.map.allocator()
     }
 
     /// Returns how many elements there are.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert_eq!(names.len(), 1);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.map.len()
     }
 
     /// Returns whether there are no elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(!names.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
     }
 
     /// Returns how many elements there is room for before the map grows.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(names.capacity() >= 1);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.map.capacity()
     }
 
     /// Returns all keys with their values, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(names.iter().eq([(&3, &"Ferris")]));
+    /// ```
     pub fn iter(&self) -> hash_map::Iter<'_, K, V> {
         self.map.iter()
     }
 
     /// Returns all keys with their values, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// for (_, name) in names.iter_mut() {
+    ///     *name = "Corro";
+    /// }
+    /// assert_eq!(names[&3], "Corro");
+    /// ```
     pub fn iter_mut(&mut self) -> hash_map::IterMut<'_, K, V> {
         self.map.iter_mut()
     }
 
     /// Returns all keys, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(names.keys().eq([&3]));
+    /// ```
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
         self.map.keys()
     }
 
     /// Returns all values, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(names.values().eq([&"Ferris"]));
+    /// ```
     pub fn values(&self) -> impl ExactSizeIterator<Item = &V> + Clone {
         self.map.values()
     }
 
     /// Returns all values, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// names.values_mut().for_each(|name| *name = "Corro");
+    /// assert_eq!(names[&3], "Corro");
+    /// ```
     pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut V> {
         self.map.values_mut()
     }
 
     /// Removes all elements, keeps the memory, and returns the elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(names.drain().eq([(3, "Ferris")]));
+    /// assert!(names.is_empty());
+    /// ```
     pub fn drain(&mut self) -> impl ExactSizeIterator<Item = (K, V)> {
         self.map.drain()
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// names.retain(|id, _| *id > 3);
+    /// assert!(names.is_empty());
+    /// ```
     pub fn retain(&mut self, keep: impl FnMut(&K, &mut V) -> bool) {
         self.map.retain(keep);
     }
 
     /// Drops all elements, and keeps the memory.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// names.clear();
+    /// assert!(names.is_empty());
+    /// ```
     pub fn clear(&mut self) {
         self.map.clear();
-    }
-}
-
-impl<'a, K: Eq + Hash, V, S: BuildHasher> FrameMap<'a, K, V, S> {
-    /// Makes room for at least `additional` more elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn reserve(&mut self, additional: usize) {
-        or_fail(self.try_reserve(additional));
-    }
-
-    /// Makes room for at least `additional` more elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
-    #[inline]
-    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
-        // Compared here, because hashbrown's comparison is out of line.
-        while additional > self.map.capacity() - self.map.len() {
-            match self.map.try_reserve(additional) {
-                Ok(()) => break,
-                Err(refusal) => {
-                    why::<(K, V)>(refusal, self.arena(), self.len().saturating_add(additional))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Inserts a value, and returns the one that the key had.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        self.reserve(1);
-        self.map.insert(key, value)
-    }
-
-    /// Inserts a value, and returns the one that the key had.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; key and value are dropped then.
-    #[inline]
-    pub fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, ArenaError> {
-        self.try_reserve(1)?;
-        Ok(self.map.insert(key, value))
-    }
-
-    /// Returns the place of a key, to look at it and to fill it: `*map.entry(key).or_insert(0) += 1`.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn entry(&mut self, key: K) -> Entry<'_, K, V, S, &'a FrameArena> {
-        self.reserve(1);
-        self.map.entry(key)
-    }
-
-    /// Returns the value of a key.
-    #[inline]
-    pub fn get<Q: ?Sized + Eq + Hash>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-    {
-        self.map.get(key)
-    }
-
-    /// Returns the value of a key.
-    #[inline]
-    pub fn get_mut<Q: ?Sized + Eq + Hash>(&mut self, key: &Q) -> Option<&mut V>
-    where
-        K: Borrow<Q>,
-    {
-        self.map.get_mut(key)
-    }
-
-    /// Returns whether the key has a value.
-    #[inline]
-    pub fn contains_key<Q: ?Sized + Eq + Hash>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-    {
-        self.map.contains_key(key)
-    }
-
-    /// Removes a key and returns its value.
-    #[inline]
-    pub fn remove<Q: ?Sized + Eq + Hash>(&mut self, key: &Q) -> Option<V>
-    where
-        K: Borrow<Q>,
-    {
-        self.map.remove(key)
-    }
-
-    /// Inserts everything that an iterator yields.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; what was inserted before that stays.
-    pub fn try_extend(&mut self, iter: impl IntoIterator<Item = (K, V)>) -> Result<(), ArenaError> {
-        let iter = iter.into_iter();
-        // Half of it, if there may be keys that are there: as hashbrown does.
-        let known = iter.size_hint().0;
-        self.try_reserve(if self.is_empty() {
-            known
-        } else {
-            known.div_ceil(2)
-        })?;
-        for (key, value) in iter {
-            self.try_insert(key, value)?;
-        }
-        Ok(())
-    }
-}
-
-/// Returns why the arena refused a table, by asking it once more: hashbrown has no room for the
-/// reason. `Ok` if it does not refuse any more, because others gave memory back.
-#[cold]
-pub(super) fn why<T>(
-    refusal: TryReserveError,
-    arena: &FrameArena,
-    len: usize,
-) -> Result<(), ArenaError> {
-    match refusal {
-        TryReserveError::CapacityOverflow => Err(ArenaError::TooLong {
-            len,
-            element_bytes: size_of::<T>(),
-        }),
-        TryReserveError::AllocError { layout } => arena.try_alloc_layout(layout).map(drop),
     }
 }
 
@@ -307,65 +278,5 @@ impl<K: Eq + Hash, V: Eq, S: BuildHasher> Eq for FrameMap<'_, K, V, S> {}
 impl<K: fmt::Debug, V: fmt::Debug, S> fmt::Debug for FrameMap<'_, K, V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.map.fmt(f)
-    }
-}
-
-impl FrameArena {
-    /// Creates an empty map. It allocates with its first element.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert_eq!(names.get(&3), Some(&"Ferris"));
-    /// ```
-    pub fn map<K, V>(&self) -> FrameMap<'_, K, V> {
-        self.map_with_hasher(FixedState::default())
-    }
-
-    /// Creates an empty map with a hash function of your choice.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// use std::hash::RandomState;
-    ///
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map_with_hasher(RandomState::new());
-    /// names.insert("from the network", 1);
-    /// ```
-    pub fn map_with_hasher<K, V, S>(&self, hasher: S) -> FrameMap<'_, K, V, S> {
-        FrameMap {
-            map: HashMap::with_hasher_in(hasher, self),
-        }
-    }
-
-    /// Creates a map with room for `capacity` elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let names = arena.map_with_capacity::<u32, &str>(100);
-    /// assert!(names.capacity() >= 100);
-    /// ```
-    #[track_caller]
-    pub fn map_with_capacity<K: Eq + Hash, V>(&self, capacity: usize) -> FrameMap<'_, K, V> {
-        or_fail(self.try_map_with_capacity(capacity))
-    }
-
-    /// Creates a map with room for `capacity` elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
-    pub fn try_map_with_capacity<K: Eq + Hash, V>(
-        &self,
-        capacity: usize,
-    ) -> Result<FrameMap<'_, K, V>, ArenaError> {
-        let mut map = self.map();
-        map.try_reserve(capacity)?;
-        Ok(map)
     }
 }

@@ -138,6 +138,21 @@ impl<T> Drop for RawBuffer<'_, T> {
 )]
 pub(super) trait SharedInstead {}
 
+/// Keeps what has it in its system and on its thread, with that message. First of its fields, so
+/// that the compiler comes to it first.
+pub(super) struct Stays<T>(PhantomData<T>);
+
+impl<T> Stays<T> {
+    pub(super) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+// SAFETY: nothing implements the bound, so this sends nothing.
+unsafe impl<T: SharedInstead> Send for Stays<T> {}
+// SAFETY: as above.
+unsafe impl<T: SharedInstead> Sync for Stays<T> {}
+
 // SAFETY: nothing implements the bound, so this sends nothing.
 unsafe impl<T: SharedInstead> Send for RawBuffer<'_, T> {}
 // SAFETY: as above.

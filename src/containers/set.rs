@@ -8,8 +8,9 @@ use std::hash::{BuildHasher, Hash};
 use foldhash::fast::FixedState;
 use hashbrown::hash_set::{self, HashSet};
 
-use super::map::why;
+use super::map::look_up::why;
 use super::or_fail;
+use super::raw::Stays;
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
@@ -27,48 +28,115 @@ use crate::error::ArenaError;
 /// assert_eq!(first, [3, 1]);
 /// ```
 pub struct FrameSet<'a, T, S = FixedState> {
+    _stays: Stays<T>,
     set: HashSet<T, S, &'a FrameArena>,
 }
 
 impl<'a, T, S> FrameSet<'a, T, S> {
     /// Returns the arena.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let seen = arena.set::<u32>();
+    /// assert!(std::ptr::eq(seen.arena(), &arena));
+    /// ```
     pub fn arena(&self) -> &'a FrameArena {
         self.set.allocator()
     }
 
     /// Returns how many elements there are.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert_eq!(seen.len(), 1);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.set.len()
     }
 
     /// Returns whether there are no elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert!(!seen.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
 
     /// Returns how many elements there is room for before the set grows.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert!(seen.capacity() >= 1);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.set.capacity()
     }
 
     /// Returns all elements, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert!(seen.iter().eq([&3]));
+    /// ```
     pub fn iter(&self) -> hash_set::Iter<'_, T> {
         self.set.iter()
     }
 
     /// Removes all elements, keeps the memory, and returns the elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert!(seen.drain().eq([3]));
+    /// assert!(seen.is_empty());
+    /// ```
     pub fn drain(&mut self) -> impl ExactSizeIterator<Item = T> {
         self.set.drain()
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// seen.retain(|n| *n > 3);
+    /// assert!(seen.is_empty());
+    /// ```
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.set.retain(keep);
     }
 
     /// Drops all elements, and keeps the memory.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// seen.clear();
+    /// assert!(seen.is_empty());
+    /// ```
     pub fn clear(&mut self) {
         self.set.clear();
     }
@@ -79,6 +147,15 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// seen.reserve(100);
+    /// assert!(seen.capacity() > 100);
+    /// ```
     #[inline]
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
@@ -106,6 +183,14 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// assert!(seen.insert(3));
+    /// assert!(!seen.insert(3));
+    /// ```
     #[inline]
     #[track_caller]
     pub fn insert(&mut self, value: T) -> bool {
@@ -124,6 +209,14 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     }
 
     /// Returns whether the element is there.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert!(seen.contains(&3));
+    /// ```
     #[inline]
     pub fn contains<Q: ?Sized + Eq + Hash>(&self, value: &Q) -> bool
     where
@@ -133,6 +226,14 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     }
 
     /// Returns the element that is equal to this one.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.set();
+    /// names.insert(String::from("Ferris"));
+    /// assert_eq!(names.get("Ferris").map(String::len), Some(6));
+    /// ```
     #[inline]
     pub fn get<Q: ?Sized + Eq + Hash>(&self, value: &Q) -> Option<&T>
     where
@@ -142,6 +243,15 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     }
 
     /// Removes an element, and returns whether it was there.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut seen = arena.set();
+    /// seen.insert(3);
+    /// assert!(seen.remove(&3));
+    /// assert!(!seen.remove(&3));
+    /// ```
     #[inline]
     pub fn remove<Q: ?Sized + Eq + Hash>(&mut self, value: &Q) -> bool
     where
@@ -234,6 +344,7 @@ impl FrameArena {
     /// ```
     pub fn set_with_hasher<T, S>(&self, hasher: S) -> FrameSet<'_, T, S> {
         FrameSet {
+            _stays: Stays::new(),
             set: HashSet::with_hasher_in(hasher, self),
         }
     }

@@ -79,12 +79,25 @@ impl<'a> FrameString<'a> {
     }
 
     /// Returns the arena.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let label = arena.string();
+    /// assert!(std::ptr::eq(label.arena(), &arena));
+    /// ```
     #[inline]
     pub const fn arena(&self) -> &'a FrameArena {
         self.bytes.arena()
     }
 
     /// Returns how many bytes there is room for before the string grows.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// assert_eq!(arena.string().capacity(), 0);
+    /// ```
     #[inline]
     pub const fn capacity(&self) -> usize {
         self.bytes.capacity()
@@ -94,6 +107,14 @@ impl<'a> FrameString<'a> {
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.reserve(100);
+    /// assert!(label.capacity() >= 100);
+    /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.bytes.reserve(additional);
@@ -111,6 +132,14 @@ impl<'a> FrameString<'a> {
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push_str("wave 3");
+    /// assert_eq!(label, "wave 3");
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push_str(&mut self, text: &str) {
@@ -133,6 +162,14 @@ impl<'a> FrameString<'a> {
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push('…');
+    /// assert_eq!(label, "…");
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, character: char) {
@@ -149,6 +186,14 @@ impl<'a> FrameString<'a> {
     }
 
     /// Removes the last character and returns it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push_str("12 €");
+    /// assert_eq!(label.pop(), Some('€'));
+    /// ```
     pub fn pop(&mut self) -> Option<char> {
         let last = self.chars().next_back()?;
         self.bytes.truncate(self.len() - last.len_utf8());
@@ -159,6 +204,15 @@ impl<'a> FrameString<'a> {
     ///
     /// # Panics
     /// If that is in the middle of a character.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push_str("wave 3");
+    /// label.truncate(4);
+    /// assert_eq!(label, "wave");
+    /// ```
     #[track_caller]
     pub fn truncate(&mut self, len: usize) {
         if len < self.len() {
@@ -171,21 +225,55 @@ impl<'a> FrameString<'a> {
     }
 
     /// Removes the text and keeps the memory.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push_str("wave 3");
+    /// label.clear();
+    /// assert_eq!(label, "");
+    /// ```
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
 
     /// Returns the text.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push_str("wave 3");
+    /// assert_eq!(label.as_str().len(), 6);
+    /// ```
     pub fn as_str(&self) -> &str {
         self
     }
 
     /// Returns the bytes of the text, as a list.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push('w');
+    /// assert_eq!(label.into_bytes(), [b'w']);
+    /// ```
     pub fn into_bytes(self) -> FrameVec<'a, u8> {
         self.bytes
     }
 
     /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// label.push_str("wave 3");
+    /// let label: &mut str = label.leak();
+    /// assert_eq!(label, "wave 3");
+    /// ```
     #[inline]
     pub fn leak(mut self) -> &'a mut str {
         self.bytes.shrink_to_fit();
@@ -200,6 +288,14 @@ impl<'a> FrameString<'a> {
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut label = arena.string();
+    /// write!(label, "{} of {}", 3, 7).unwrap();
+    /// assert_eq!(label, "3 of 7");
+    /// ```
     #[track_caller]
     pub fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> fmt::Result {
         match self.write(arguments) {

@@ -6,6 +6,7 @@ mod drain;
 mod edit;
 mod extend;
 mod into_iter;
+mod memory;
 mod splice;
 
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
@@ -100,116 +101,119 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Returns the arena.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let list = arena.collect([1]);
+    /// assert!(std::ptr::eq(list.arena(), &arena));
+    /// ```
     #[inline]
     pub const fn arena(&self) -> &'a FrameArena {
         self.buffer.arena()
     }
 
     /// Returns how many elements there is room for before the list grows.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let list = arena.vec_with_capacity::<u32>(10);
+    /// assert_eq!(list.capacity(), 10);
+    /// ```
     #[inline]
     pub const fn capacity(&self) -> usize {
         self.buffer.capacity()
     }
 
     /// Returns how many elements there are.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// assert_eq!(arena.collect([1, 2]).len(), 2);
+    /// ```
     #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
     /// Returns whether there are no elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// assert!(arena.vec::<u32>().is_empty());
+    /// ```
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Returns the elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// assert_eq!(arena.collect([1, 2]).as_slice(), [1, 2]);
+    /// ```
     #[inline]
     pub fn as_slice(&self) -> &[T] {
         self
     }
 
     /// Returns the elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([2, 1]);
+    /// list.as_mut_slice().sort();
+    /// assert_eq!(list, [1, 2]);
+    /// ```
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
 
     /// Returns where the elements lie. Valid until the list grows or ends.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let list = arena.collect([1, 2]);
+    /// assert_eq!(list.as_ptr(), &raw const list[0]);
+    /// ```
     #[inline]
     pub const fn as_ptr(&self) -> *const T {
         self.buffer.start().as_ptr()
     }
 
     /// Returns where the elements lie. Valid until the list grows or ends.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2]);
+    /// assert_eq!(list.as_mut_ptr(), &raw mut list[0]);
+    /// ```
     #[inline]
     pub const fn as_mut_ptr(&mut self) -> *mut T {
         self.buffer.start().as_ptr()
-    }
-
-    /// Makes room for at least `additional` more elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn reserve(&mut self, additional: usize) {
-        if additional > self.capacity() - self.len {
-            self.buffer.grow(self.len, additional);
-        }
-    }
-
-    /// Makes room for at least `additional` more elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
-    #[inline]
-    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
-        if additional > self.capacity() - self.len {
-            self.buffer.try_grow(self.len, additional)?;
-        }
-        Ok(())
-    }
-
-    /// Makes room for `additional` more elements, and no more than that.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn reserve_exact(&mut self, additional: usize) {
-        or_fail(self.try_reserve_exact(additional));
-    }
-
-    /// Makes room for `additional` more elements, and no more than that.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
-    #[inline]
-    pub fn try_reserve_exact(&mut self, additional: usize) -> Result<(), ArenaError> {
-        if additional > self.capacity() - self.len {
-            self.buffer.try_grow_exact(self.len, additional)?;
-        }
-        Ok(())
-    }
-
-    /// Gives unused capacity back, if this is the newest thing in the arena. Else nothing would be
-    /// gained, and the capacity stays.
-    #[inline]
-    pub fn shrink_to_fit(&mut self) {
-        self.buffer.shrink_to(self.len);
-    }
-
-    /// Gives capacity beyond `min_capacity` back, as [`shrink_to_fit`](Self::shrink_to_fit) does.
-    #[inline]
-    pub fn shrink_to(&mut self, min_capacity: usize) {
-        self.buffer.shrink_to(self.len.max(min_capacity));
     }
 
     /// Appends an element.
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.vec();
+    /// list.push(1);
+    /// assert_eq!(list, [1]);
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, value: T) {
@@ -235,20 +239,45 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Removes the last element and returns it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2]);
+    /// assert_eq!(list.pop(), Some(2));
+    /// ```
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
+        // SAFETY: the new length is below the capacity.
+        let last = unsafe { self.place(self.len) };
         // SAFETY: the element behind the new length is there, and given up with the old length.
-        Some(unsafe { self.place(self.len).read() })
+        Some(unsafe { last.read() })
     }
 
     /// Removes the last element if `take` says so, and returns it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2]);
+    /// assert_eq!(list.pop_if(|n| *n % 2 == 0), Some(2));
+    /// assert_eq!(list.pop_if(|n| *n % 2 == 0), None);
+    /// ```
     pub fn pop_if(&mut self, take: impl FnOnce(&mut T) -> bool) -> Option<T> {
         let last = self.last_mut()?;
         if take(last) { self.pop() } else { None }
     }
 
     /// Drops all elements beyond the first `len`, and keeps the memory.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// list.truncate(1);
+    /// assert_eq!(list, [1]);
+    /// ```
     pub fn truncate(&mut self, len: usize) {
         let Some(surplus) = self.len.checked_sub(len) else {
             return;
@@ -262,12 +291,28 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops all elements, and keeps the memory.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// list.clear();
+    /// assert_eq!((list.len(), list.capacity()), (0, 3));
+    /// ```
     #[inline]
     pub fn clear(&mut self) {
         self.truncate(0);
     }
 
     /// Returns the room behind the elements, not initialised.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.vec_with_capacity(3);
+    /// list.push(1);
+    /// assert_eq!(list.spare_capacity_mut().len(), 2);
+    /// ```
     #[inline]
     pub fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
         self.split_at_spare().1
@@ -277,6 +322,16 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Safety
     /// They are, and `len` is not more than the capacity.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.vec_with_capacity(3);
+    /// list.spare_capacity_mut()[0].write(7);
+    /// // SAFETY: the first element was just written.
+    /// unsafe { list.set_len(1) };
+    /// assert_eq!(list, [7]);
+    /// ```
     #[inline]
     pub unsafe fn set_len(&mut self, len: usize) {
         debug_assert!(len <= self.capacity(), "the length exceeds the capacity");
@@ -285,6 +340,13 @@ impl<'a, T> FrameVec<'a, T> {
 
     /// Gives up the list and returns its elements, which live as long as the arena is borrowed and
     /// are never dropped.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let numbers: &mut [u32] = arena.collect([1, 2]).leak();
+    /// numbers[0] = 7;
+    /// ```
     #[inline]
     pub fn leak(self) -> &'a mut [T] {
         let (start, len) = (self.buffer.start(), self.len);
@@ -296,6 +358,13 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Turns the list into a box of its elements.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let boxed = arena.collect([1, 2]).into_boxed_slice();
+    /// assert_eq!(boxed.len(), 2);
+    /// ```
     pub fn into_boxed_slice(mut self) -> FrameBox<'a, [T]> {
         self.shrink_to_fit();
         let (arena, start, len) = (self.arena(), self.buffer.start(), self.len);

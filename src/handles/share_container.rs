@@ -45,6 +45,7 @@ impl<T: Send + Sync + 'static> FrameVec<'_, T> {
     /// # Errors
     /// If the elements need dropping and the arena has no room for the note of it. They are
     /// dropped then.
+    #[track_caller]
     pub fn try_share(mut self) -> Result<FrameHandle<[T]>, ArenaError> {
         self.shrink_to_fit();
         let arena = self.arena();
@@ -90,6 +91,7 @@ impl<T: Send + Sync + 'static> FrameBox<'_, T> {
     /// If the value needs dropping and the arena has no room for the note of it. It is dropped
     /// then.
     #[inline]
+    #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<T>, ArenaError> {
         let arena = Self::arena(&self);
         let room = arena.try_room_for_drop::<T>()?;
@@ -127,6 +129,7 @@ impl<T: Send + Sync + 'static> FrameBox<'_, [T]> {
     /// # Errors
     /// If the elements need dropping and the arena has no room for the note of it. They are
     /// dropped then.
+    #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError> {
         self.into_vec().try_share()
     }
@@ -144,6 +147,7 @@ impl FrameString<'_> {
     /// let handle = label.share();
     /// assert_eq!(&arenas[handle], "wave 3");
     /// ```
+    #[track_caller]
     pub fn share(self) -> FrameHandle<str> {
         let arena = self.arena();
         let text = NonNull::from(self.leak());
@@ -156,6 +160,7 @@ impl FrameString<'_> {
     ///
     /// # Errors
     /// Never.
+    #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<str>, ArenaError> {
         Ok(self.share())
     }

@@ -11,6 +11,7 @@ mod common {
 
 mod bombs;
 mod hostile_allocator;
+mod reentry;
 
 use std::cell::Cell;
 use std::fmt;

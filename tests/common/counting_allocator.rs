@@ -15,6 +15,8 @@ pub(crate) static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     pub(crate) static IS_COUNTING: Cell<bool> = const { Cell::new(false) };
+    /// Calls of this thread, while it was counting.
+    static CALLS_HERE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Counts the calls that `work` makes on this thread.
@@ -23,6 +25,13 @@ pub(crate) fn counted<R>(work: impl FnOnce() -> R) -> R {
     let result = work();
     IS_COUNTING.set(false);
     result
+}
+
+/// Returns how many calls `work` makes on this thread.
+pub(crate) fn calls_in(work: impl FnOnce()) -> usize {
+    let before = CALLS_HERE.get();
+    counted(work);
+    CALLS_HERE.get() - before
 }
 
 struct Counting;
@@ -34,6 +43,7 @@ impl Counting {
     fn note(&self) {
         if IS_COUNTING.get() {
             CALLS.fetch_add(1, Relaxed);
+            CALLS_HERE.set(CALLS_HERE.get() + 1);
         }
     }
 }

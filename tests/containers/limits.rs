@@ -37,13 +37,13 @@ const GROWING: [(&str, Call); 12] = [
     ("extend", |list| list.extend(0..1000)),
     ("extend of references", |list| list.extend(&[0; 1000])),
     ("extend, unknown length", |list| {
-        list.extend((0..1000).filter(|_| true))
+        list.extend((0..1000).filter(|_| true));
     }),
     ("extend_from_slice", |list| {
-        list.extend_from_slice(&[0; 1000])
+        list.extend_from_slice(&[0; 1000]);
     }),
     ("extend_from_within", |list| {
-        (0..20).for_each(|_| list.extend_from_within(..))
+        (0..20).for_each(|_| list.extend_from_within(..));
     }),
     ("resize", |list| list.resize(1000, 0)),
     ("resize_with", |list| list.resize_with(1000, || 0)),
@@ -100,20 +100,10 @@ fn each_try_twin_returns_the_reason() {
     refused(arena.try_alloc_fmt(format_args!("{:2000}", 1)).map(drop));
     refused(arena.try_map_with_capacity::<u64, u64>(1000).map(drop));
     refused(arena.try_set_with_capacity::<u64>(1000).map(drop));
-    let mut other = FrameArena::new(64).vec_of(0..1000);
+    let another = FrameArena::new(64);
+    let mut other = another.collect(0..1000);
     refused(list.try_append(&mut other));
     assert_eq!(other.len(), 1000);
-}
-
-/// A list in an arena that is leaked, to append from.
-trait VecOf {
-    fn vec_of(self, numbers: std::ops::Range<u64>) -> FrameVec<'static, u64>;
-}
-
-impl VecOf for FrameArena {
-    fn vec_of(self, numbers: std::ops::Range<u64>) -> FrameVec<'static, u64> {
-        Box::leak(Box::new(self)).collect(numbers)
-    }
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Maps and sets in an arena.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use bevy_frame_arena::FrameArena;
 use bevy_platform::hash::FixedHasher;
@@ -76,6 +80,71 @@ fn a_map_drops_its_elements_once_and_gives_its_memory_back() {
     drop(map.remove(&4));
     drop(map);
     assert_eq!((live(), arena.used_bytes()), (before, 0));
+}
+
+/// A key whose hash and equality depend on how often they are asked for, or that panics.
+#[derive(Debug)]
+struct Hostile {
+    inside: Tracked,
+    calls: Rc<Cell<u32>>,
+    /// The call that panics.
+    last_call: u32,
+}
+
+impl Hostile {
+    fn ask(&self) -> u32 {
+        self.calls.set(self.calls.get() + 1);
+        assert_ne!(self.calls.get(), self.last_call, "armed");
+        self.calls.get()
+    }
+}
+
+impl Hash for Hostile {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.ask() / 3 + self.inside.number() % 2).hash(state);
+    }
+}
+
+impl PartialEq for Hostile {
+    fn eq(&self, _: &Self) -> bool {
+        self.ask().is_multiple_of(5)
+    }
+}
+
+impl Eq for Hostile {}
+
+#[test]
+fn a_key_that_lies_or_panics_is_dropped_once() {
+    let cases = if cfg!(miri) { 0..20 } else { 0..600 };
+    for last_call in cases {
+        let before = live();
+        let arena = FrameArena::new(512);
+        let (mut map, mut set) = (arena.map(), arena.set());
+        let calls = Rc::new(Cell::new(0));
+        let key = |number| Hostile {
+            inside: Tracked::make(number),
+            calls: Rc::clone(&calls),
+            last_call,
+        };
+        let _armed = catch_unwind(AssertUnwindSafe(|| {
+            for n in 0..40 {
+                map.insert(key(n), Tracked::make(n));
+                set.insert(key(n));
+                *map.entry(key(n)).or_insert(Tracked::make(n)) = Tracked::make(n);
+                map.remove(&key(n / 2));
+                set.remove(&key(n / 2));
+            }
+            map.extend((0..20).map(|n| (key(n), Tracked::make(n))));
+            set.extend((0..20).map(key));
+            map.retain(|key, _| key.ask() % 2 == 0);
+            set.retain(|key| key.ask() % 2 == 0);
+        }));
+        assert_eq!(map.iter().count(), map.len());
+        assert_eq!(set.iter().count(), set.len());
+        assert!(map.values().all(|value| value.number() < 40));
+        drop((map, set));
+        assert_eq!(live(), before, "armed at {last_call}");
+    }
 }
 
 proptest! {

@@ -8,14 +8,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use bevy_frame_arena::{CollectIn, FrameArena, FrameVec};
 use proptest::prelude::*;
 
+use crate::attacks::{Fickle, Liar};
 use crate::elements::{
     Aligned, AlignedNothing, Element, Nothing, Tracked, arm_clone, arm_drop, count_down, live,
 };
 
+thread_local! {
+    /// Elements that were leaked on purpose.
+    static LEAKED: Cell<isize> = const { Cell::new(0) };
+}
+
 /// One call: which, and two numbers that it makes its arguments of.
 type Step = (u8, u16, u16);
 
-const KINDS: u8 = 40;
+const KINDS: u8 = 46;
 
 /// Lists that are compared after each step.
 struct Lists<'a, T> {
@@ -58,6 +64,7 @@ impl<'a, T: Element> Lists<'a, T> {
         let numbers = |list: &[T]| list.iter().map(T::number).collect::<Vec<_>>();
         assert_eq!(numbers(&self.ours), numbers(&self.theirs));
         assert_eq!(self.ours, self.theirs);
+        assert_eq!(format!("{:?}", self.ours), format!("{:?}", self.theirs));
     }
 
     /// After a panic the lists may differ: what matters is that ours is a list.
@@ -72,8 +79,9 @@ impl<'a, T: Element> Lists<'a, T> {
             16..22 => self.many(kind - 16, a, b),
             22..28 => self.reshape(kind - 22, a, b),
             28..34 => self.memory(kind - 28, a),
+            34..40 => self.hostile(kind - 34, a, b),
             _ => {
-                self.panicking(kind - 34, a, b);
+                self.panicking(kind - 40, a, b);
                 arm_clone(-1);
                 arm_drop(-1);
                 self.take_over();
@@ -90,7 +98,9 @@ impl<'a, T: Element> Lists<'a, T> {
                 self.theirs.push(T::make(number));
             }
             2 => {
-                self.ours.try_push(T::make(number)).unwrap();
+                self.ours
+                    .try_push(T::make(number))
+                    .expect("there is no limit");
                 self.theirs.push(T::make(number));
             }
             3 => {
@@ -189,10 +199,8 @@ impl<'a, T: Element> Lists<'a, T> {
                 let numbers = self.numbers(b);
                 // Unknown length, and it uses the arena.
                 let arena = self.arena;
-                self.ours.extend(numbers.iter().filter_map(|&n| {
-                    arena.alloc(n);
-                    Some(T::make(n))
-                }));
+                let unknown = numbers.iter().filter(|&&n| *arena.alloc(n) == n);
+                self.ours.extend(unknown.map(|&n| T::make(n)));
                 self.theirs.extend(numbers.into_iter().map(T::make));
             }
             3 => {
@@ -211,7 +219,7 @@ impl<'a, T: Element> Lists<'a, T> {
                 let tail = self.ours.split_off(range.start);
                 assert_eq!(tail, self.theirs.split_off(range.start));
                 // One in two goes on with the tail.
-                if b % 2 == 0 {
+                if b.is_multiple_of(2) {
                     self.theirs = tail.iter().cloned().collect();
                     self.ours = tail;
                 }
@@ -261,12 +269,60 @@ impl<'a, T: Element> Lists<'a, T> {
             0 => self.ours.shrink_to_fit(),
             1 => self.ours.shrink_to(a as usize % 50),
             2 => self.ours.reserve(a as usize % 200),
-            3 => self.ours.try_reserve_exact(a as usize % 200).unwrap(),
+            3 => self
+                .ours
+                .try_reserve_exact(a as usize % 200)
+                .expect("there is no limit"),
             // The list is not the newest any more.
             4 => _ = self.arena.alloc(a),
             _ => {
                 self.ours.clear();
                 self.theirs.clear();
+            }
+        }
+    }
+
+    /// Ranges that change their mind, iterators that lie about their length, and what is left of
+    /// the interface.
+    fn hostile(&mut self, kind: u8, a: u16, b: u16) {
+        // What is asked for first counts, whatever is said later.
+        let range = self.range(a, b);
+        let fickle = Fickle::new(range.clone(), b as usize);
+        match kind {
+            0 => assert!(self.ours.drain(fickle).eq(self.theirs.drain(range))),
+            1 => {
+                self.ours.extend_from_within(fickle);
+                self.theirs.extend_from_within(range);
+            }
+            2 => {
+                let numbers = self.numbers(b);
+                let liar = Liar::new(a, numbers.iter().map(|&n| T::make(n)));
+                let ours = self.ours.splice(fickle, liar);
+                let new = numbers.iter().map(|&n| T::make(n));
+                assert!(ours.eq(self.theirs.splice(range, new)));
+            }
+            3 => {
+                let numbers = self.numbers(b);
+                let liar = Liar::new(a, numbers.iter().map(|&n| T::make(n)));
+                self.ours.extend(liar);
+                self.theirs.extend(numbers.into_iter().map(T::make));
+            }
+            4 => {
+                let numbers = self.numbers(b);
+                let liar = Liar::new(a, numbers.iter().map(|&n| T::make(n)));
+                self.ours = self.arena.collect(liar);
+                self.theirs = numbers.into_iter().map(T::make).collect();
+            }
+            _ => {
+                // One that is leaked has no element that the list has.
+                if T::MAY_LEAK {
+                    mem::forget(self.ours.drain(range.clone()));
+                    LEAKED.set(LEAKED.get() + T::counted(self.theirs.len() - range.start));
+                    self.theirs.truncate(range.start);
+                }
+                let odd = |e: &mut T| e.number() % 2 == 1;
+                self.ours.retain_mut(odd);
+                self.theirs.retain_mut(odd);
             }
         }
     }
@@ -325,7 +381,8 @@ fn run<T: Element>(program: &[Step]) {
         lists.step(step);
     }
     drop(lists);
-    assert_eq!(live(), before, "each element is dropped once");
+    let leaked = LEAKED.take();
+    assert_eq!(live(), before + leaked, "each element is dropped once");
 }
 
 fn programs() -> impl Strategy<Value = Vec<Step>> {

@@ -272,7 +272,7 @@ fn a_leased_handle_resolves_the_handles_beside_it() {
     let task = thread::spawn(move || {
         assert_eq!(words.lease().get(foreign), None);
         // What it derefs to keeps its own methods.
-        assert_eq!(words.get(0), words.first());
+        assert_eq!(words.get(0..1), Some(&words[..1]));
         let lease = words.lease().clone();
         words
             .iter()

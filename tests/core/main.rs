@@ -11,8 +11,10 @@ mod common {
 mod allocator;
 mod arena;
 mod auto_traits;
+mod family;
 mod handles;
 mod leases;
 mod memory;
 mod panics;
 mod trim;
+mod users_line;

@@ -274,3 +274,11 @@ fn data_lives_for_as_many_periods_as_the_settings_say() {
         }
     }
 }
+
+#[test]
+fn the_figures_of_memory_are_there_before_the_first_swap() {
+    let arenas = FrameArenas::default();
+    let usage = arenas.usage();
+    assert_eq!((usage.generations, usage.parked), (2, 0));
+    assert_eq!((usage.frame, usage.reserved_bytes), (0, 0));
+}

@@ -84,7 +84,7 @@ impl<'a> Live<'a> {
                 // As much as was asked for, or more.
                 let memory = match align {
                     ..=8 => arena.try_alloc_slice_aligned::<8, _>(len, seed)?,
-                    ..=64 => arena.try_alloc_slice_aligned::<64, _>(len, seed)?,
+                    9..=64 => arena.try_alloc_slice_aligned::<64, _>(len, seed)?,
                     _ => arena.try_alloc_slice_aligned::<4096, _>(len, seed)?,
                 };
                 Self::Bytes(memory, seed)

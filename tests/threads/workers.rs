@@ -277,3 +277,31 @@ fn a_thread_that_only_looks_at_its_arena_is_not_active() {
         (1, 0, 8)
     );
 }
+
+#[test]
+fn the_memory_of_threads_that_ended_is_given_back_and_they_are_forgotten() {
+    const THREADS: usize = if cfg!(miri) { 8 } else { 200 };
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        trim_after_frames: Some(8),
+        ..FrameArenaSettings::default()
+    });
+    let all_alive = Barrier::new(THREADS);
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                arenas.local().alloc(1);
+                arenas.scratch().alloc(1);
+                all_alive.wait();
+            });
+        }
+    });
+    arenas.swap();
+    assert!(arenas.usage().reserved_bytes >= THREADS * 4096);
+    assert_eq!(arenas.usage().active_workers, THREADS);
+    for _ in 0..24 {
+        arenas.swap();
+    }
+    assert_eq!(arenas.usage().reserved_bytes, 0);
+    assert_eq!(arenas.usage().active_workers, 0);
+}

@@ -51,7 +51,17 @@ impl<'c, T> Batch<'c, T> {
     /// Adds an element.
     ///
     /// # Panics
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// let mut batch = collector.batch();
+    /// batch.push(1);
+    /// batch.push(2);
+    /// assert_eq!(arenas[collector.share()], [1, 2]);
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, value: T) {
@@ -61,7 +71,7 @@ impl<'c, T> Batch<'c, T> {
     /// Adds an element.
     ///
     /// # Errors
-    /// If the memory can't be provided; the element is dropped then.
+    /// If the arena is out of memory or over a limit; the element is dropped then.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
         self.header.try_push(value)
@@ -70,7 +80,8 @@ impl<'c, T> Batch<'c, T> {
 
 impl<T> Extend<T> for Batch<'_, T> {
     /// # Panics
-    /// If the memory can't be provided; what was added before stays.
+    /// If the arena is out of memory or over a limit; what was added before stays.
+    #[track_caller]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         for value in values {
             self.push(value);
@@ -314,7 +325,7 @@ mod tests {
     fn segments_grow_up_to_a_size_and_hold_at_least_one_element() {
         let arena = FrameArena::new(1 << 20);
         let header = Header::<u64>::new(&arena, false);
-        (0..20_000).for_each(|n| header.push(n));
+        (0..12_500).for_each(|n| header.push(n));
         let lens: Vec<_> = header.slices().map(NonNull::len).collect();
         assert_eq!(lens[..4], [32, 64, 128, 256]);
         assert_eq!(lens[8], LAST_BYTES / 8);

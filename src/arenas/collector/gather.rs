@@ -194,13 +194,10 @@ unsafe fn move_to<'b, T: 'b>(target: NonNull<T>, batches: impl Iterator<Item = &
     // Nothing in here calls back: each element has one owner, before and after.
     let mut next = target;
     for values in batches.flat_map(Header::slices) {
+        let (start, len) = (values.cast::<T>(), values.len());
         // SAFETY: the caller promises the room, and that the two do not overlap.
-        unsafe {
-            values
-                .cast::<T>()
-                .copy_to_nonoverlapping(next, values.len())
-        };
+        unsafe { start.copy_to_nonoverlapping(next, len) };
         // SAFETY: as above.
-        next = unsafe { next.add(values.len()) };
+        next = unsafe { next.add(len) };
     }
 }

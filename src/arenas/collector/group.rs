@@ -1,6 +1,7 @@
 //! One list for each key.
 #![expect(unsafe_code, reason = "makes handles to parts of a list")]
 
+use std::fmt;
 use std::ptr::NonNull;
 
 use super::FrameCollector;
@@ -9,7 +10,6 @@ use crate::handles::FrameHandle;
 
 /// The elements with one key: see
 /// [`share_grouped_by_key`](FrameCollector::share_grouped_by_key).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameGroup<K, T> {
     /// What the elements have in common.
     pub key: K,
@@ -17,18 +17,47 @@ pub struct FrameGroup<K, T> {
     pub values: FrameHandle<[T]>,
 }
 
+// Not derived: that would ask of `T` what the handle does not need.
+impl<K: Clone, T> Clone for FrameGroup<K, T> {
+    fn clone(&self) -> Self {
+        Self {
+            key: self.key.clone(),
+            values: self.values,
+        }
+    }
+}
+
+impl<K: Copy, T> Copy for FrameGroup<K, T> {}
+
+impl<K: PartialEq, T> PartialEq for FrameGroup<K, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && self.values == other.values
+    }
+}
+
+impl<K: Eq, T> Eq for FrameGroup<K, T> {}
+
+impl<K: fmt::Debug, T> fmt::Debug for FrameGroup<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrameGroup")
+            .field("key", &self.key)
+            .field("values", &self.values)
+            .finish()
+    }
+}
+
 impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// Shares one list for each key: the cells of a grid, the classes of what is visible.
     ///
     /// The groups are sorted by their key, so a single one is found by `binary_search_by`; the
-    /// elements of a group are sorted by `order` (`|_| ()` where that does not matter). The lists
+    /// elements of a group are sorted by `order` (`|_| 0` where that does not matter). The lists
     /// of all groups lie side by side, in the order of the groups.
     ///
     /// This sorts all elements. Where there are few keys and they are known beforehand, collect
     /// into an array of collectors instead, one for each.
     ///
     /// # Panics
-    /// If the memory can't be provided, or one of the closures panics; the elements are dropped
+    /// If the arena is out of memory or over a limit, or one of the closures panics; the elements are dropped
     /// then.
     ///
     /// ```
@@ -61,10 +90,11 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// Shares one list for each key.
     ///
     /// # Errors
-    /// If the memory can't be provided; the elements are dropped then.
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
     ///
     /// # Panics
     /// If one of the closures panics; the elements are dropped then.
+    #[track_caller]
     pub fn try_share_grouped_by_key<K, O>(
         self,
         mut key: impl FnMut(&T) -> K,

@@ -34,6 +34,15 @@ impl<'v, 'a, T> FrameDrain<'v, 'a, T> {
     }
 
     /// Returns the elements not yielded yet.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// let mut drain = list.drain(..);
+    /// drain.next();
+    /// assert_eq!(drain.as_slice(), [2, 3]);
+    /// ```
     pub fn as_slice(&self) -> &[T] {
         // SAFETY: the range lies in what was the list.
         let left = unsafe { self.vec.elements(self.left.start, self.left.len()) };

@@ -40,8 +40,10 @@ impl<'a, T> FrameVec<'a, T> {
         self.try_reserve(1)?;
         // SAFETY: the index is not beyond the length.
         let place = unsafe { self.place(index) }.as_ptr();
-        // SAFETY: there is room for one more, so all behind the index can move by one.
-        unsafe { ptr::copy(place, place.add(1), behind) };
+        // SAFETY: there is room for one more.
+        let next = unsafe { place.add(1) };
+        // SAFETY: as many elements are behind the index, and can move by one.
+        unsafe { ptr::copy(place, next, behind) };
         // SAFETY: the place is within the capacity, and what was there has moved.
         unsafe { place.write(value) };
         self.len += 1;
@@ -52,6 +54,14 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Panics
     /// If `index` is not below the length.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// assert_eq!(list.remove(0), 1);
+    /// assert_eq!(list, [2, 3]);
+    /// ```
     #[track_caller]
     pub fn remove(&mut self, index: usize) -> T {
         range::checked(index..=index, self.len);
@@ -60,8 +70,10 @@ impl<'a, T> FrameVec<'a, T> {
         let place = unsafe { self.place(index) }.as_ptr();
         // SAFETY: the element is there; all behind it move over it, and the length says so.
         let removed = unsafe { place.read() };
+        // SAFETY: the index is below the length, so this is one behind it at most.
+        let next = unsafe { place.add(1) };
         // SAFETY: as many elements are behind the index.
-        unsafe { ptr::copy(place.add(1), place, behind) };
+        unsafe { ptr::copy(next, place, behind) };
         self.len -= 1;
         removed
     }
@@ -70,12 +82,22 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Panics
     /// If `index` is not below the length.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3]);
+    /// assert_eq!(list.swap_remove(0), 1);
+    /// assert_eq!(list, [3, 2]);
+    /// ```
     #[track_caller]
     pub fn swap_remove(&mut self, index: usize) -> T {
         range::checked(index..=index, self.len);
         self.len -= 1;
-        // SAFETY: this was the last element, and is given up with the old length.
-        let last = unsafe { self.place(self.len).read() };
+        // SAFETY: the index of the last element is in bounds.
+        let last = unsafe { self.place(self.len) };
+        // SAFETY: the element is there, and given up with the old length.
+        let last = unsafe { last.read() };
         if index == self.len {
             return last;
         }
@@ -142,6 +164,14 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect(0..6);
+    /// list.retain(|n| n % 2 == 0);
+    /// assert_eq!(list, [0, 2, 4]);
+    /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.retain_mut(|element| keep(element));
     }
@@ -149,6 +179,17 @@ impl<'a, T> FrameVec<'a, T> {
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
     ///
     /// If `keep` or a destructor panics, the elements not looked at yet are kept.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut lives = arena.collect([1, 2, 3]);
+    /// lives.retain_mut(|left| {
+    ///     *left -= 1;
+    ///     *left > 0
+    /// });
+    /// assert_eq!(lives, [1, 2]);
+    /// ```
     pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut sieve = Sieve::new(self);
         while let Some([_, element]) = sieve.look() {
@@ -159,6 +200,14 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops each element that is equal to the one before it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 1, 2, 1]);
+    /// list.dedup();
+    /// assert_eq!(list, [1, 2, 1]);
+    /// ```
     pub fn dedup(&mut self)
     where
         T: PartialEq,
@@ -167,19 +216,40 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops each element whose key is that of the one before it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([10, 11, 20]);
+    /// list.dedup_by_key(|n| *n / 10);
+    /// assert_eq!(list, [10, 20]);
+    /// ```
     pub fn dedup_by_key<K: PartialEq>(&mut self, mut key: impl FnMut(&mut T) -> K) {
         self.dedup_by(|element, before| key(element) == key(before));
     }
 
     /// Drops each element for which `same` returns `true`; it gets the element and the one kept
     /// before it.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut words = arena.collect(["a", "A", "b"]);
+    /// words.dedup_by(|word, before| word.eq_ignore_ascii_case(before));
+    /// assert_eq!(words, ["a", "b"]);
+    /// ```
     pub fn dedup_by(&mut self, mut same: impl FnMut(&mut T, &mut T) -> bool) {
         let mut sieve = Sieve::new(self);
         while let Some([before, element]) = sieve.look() {
-            // SAFETY:
-            // - both are there, at different places, and nothing else refers to them;
-            // - where nothing was kept before it, the second is not looked at.
-            let is_same = sieve.kept > 0 && unsafe { same(&mut *element, &mut *before) };
+            if sieve.kept == 0 {
+                sieve.decide(true);
+                continue;
+            }
+            // SAFETY: the element is there, and nothing else refers to it.
+            let element = unsafe { &mut *element };
+            // SAFETY: as above; one was kept, at a place before the element's.
+            let before = unsafe { &mut *before };
+            let is_same = same(element, before);
             sieve.decide(!is_same);
         }
     }

@@ -22,15 +22,40 @@ pub struct FrameIntoIter<'a, T> {
 
 impl<T> FrameIntoIter<'_, T> {
     /// Returns the elements not yielded yet.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut iter = arena.collect([1, 2, 3]).into_iter();
+    /// iter.next();
+    /// assert_eq!(iter.as_slice(), [2, 3]);
+    /// ```
     pub fn as_slice(&self) -> &[T] {
+        let first = self.first().as_ptr();
         // SAFETY: these elements are there, and borrowed with the iterator.
-        unsafe { slice::from_raw_parts(self.place(self.left.start).as_ptr(), self.left.len()) }
+        unsafe { slice::from_raw_parts(first, self.left.len()) }
     }
 
     /// Returns the elements not yielded yet.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut iter = arena.collect([1, 2, 3]).into_iter();
+    /// iter.as_mut_slice()[0] = 7;
+    /// assert_eq!(iter.next(), Some(7));
+    /// ```
     pub fn as_mut_slice(&mut self) -> &mut [T] {
+        let first = self.first().as_ptr();
         // SAFETY: these elements are there, and borrowed with the iterator.
-        unsafe { slice::from_raw_parts_mut(self.place(self.left.start).as_ptr(), self.left.len()) }
+        unsafe { slice::from_raw_parts_mut(first, self.left.len()) }
+    }
+
+    /// Returns the place of the next element, or of the end.
+    #[inline(always)]
+    fn first(&self) -> NonNull<T> {
+        // SAFETY: the start of those that are left is not more than the length was.
+        unsafe { self.place(self.left.start) }
     }
 
     /// # Safety

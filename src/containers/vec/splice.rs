@@ -62,10 +62,12 @@ impl<'a, T> FrameVec<'a, T> {
         // SAFETY: the elements of the range move to a list with room for them.
         unsafe { ptr::copy_nonoverlapping(place, old.as_mut_ptr(), removed) };
         old.len = removed;
-        // SAFETY:
-        // - `tail` elements are behind the range;
-        // - the capacity has room for them behind `added` elements.
-        unsafe { ptr::copy(place.add(removed), place.add(added), tail) };
+        // SAFETY: the end of the range is in bounds.
+        let from = unsafe { place.add(removed) };
+        // SAFETY: the capacity has room for the tail behind `added` elements.
+        let to = unsafe { place.add(added) };
+        // SAFETY: `tail` elements are behind the range, and there is room for them.
+        unsafe { ptr::copy(from, to, tail) };
         // SAFETY: the new elements move into the gap, which is as long as they are.
         unsafe { ptr::copy_nonoverlapping(new.as_ptr(), place, added) };
         self.len = range.start + added + tail;

@@ -1,0 +1,184 @@
+//! The list that comes out of a collector.
+#![expect(
+    unsafe_code,
+    reason = "vouches for the data behind the handles it makes"
+)]
+
+use std::cmp::Ordering;
+
+use super::FrameCollector;
+use crate::containers::FrameVec;
+use crate::error::{ArenaError, fail};
+use crate::handles::FrameHandle;
+
+impl<'a, T: Send> FrameCollector<'a, T> {
+    /// Makes one list of all elements and shares it, as
+    /// [`FrameArena::share`](crate::FrameArena::share) does. Elements of a batch stay in their
+    /// order; the batches come in any. [`share_sorted`](Self::share_sorted) costs little more, and
+    /// gives the same list each time.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// assert_eq!(arenas[collector.share()], [3, 1, 2]);
+    /// ```
+    #[track_caller]
+    pub fn share(self) -> FrameHandle<[T]>
+    where
+        T: Sync + 'static,
+    {
+        match self.try_share() {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements and shares it.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
+    #[track_caller]
+    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Sync + 'static,
+    {
+        let arena = self.arenas.local();
+        let room = arena.try_room_for_drop::<T>()?;
+        let values = self.try_gather(arena)?.leak();
+        // SAFETY: the elements lie in memory of this arena, and were given up.
+        unsafe { arena.drop_at_recycle(room, values) };
+        // SAFETY: as above.
+        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+    }
+
+    /// Makes one sorted list of all elements and shares it: the same list each time, unless two
+    /// elements are equal and yet differ. See
+    /// [`share_sorted_by_key`](Self::share_sorted_by_key).
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit, or a comparison panics; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// assert_eq!(arenas[collector.share_sorted()], [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn share_sorted(self) -> FrameHandle<[T]>
+    where
+        T: Ord + Sync + 'static,
+    {
+        match self.try_share_sorted_with(T::cmp) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements, sorted by a key, and shares it. Use it where the order
+    /// must not depend on which worker was faster.
+    ///
+    /// Workers go through parts of one list, so their batches are mostly parts of one sorted list,
+    /// or of a reversed one: put in the order of their first keys, they are that list. That, and
+    /// looking whether it is so, is cheap; only if it is not, all elements are sorted. The order of
+    /// elements with equal keys is not defined.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit, or `key` panics; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([(3, 'c'), (4, 'd')]);
+    /// collector.batch().extend([(1, 'a'), (2, 'b')]);
+    /// let list = collector.share_sorted_by_key(|pair| pair.0);
+    /// assert_eq!(arenas[list], [(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')]);
+    /// ```
+    #[track_caller]
+    pub fn share_sorted_by_key<K: Ord>(self, key: impl FnMut(&T) -> K) -> FrameHandle<[T]>
+    where
+        T: Sync + 'static,
+    {
+        match self.try_share_sorted_by_key(key) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements, sorted by a key, and shares it.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
+    ///
+    /// # Panics
+    /// If `key` panics; the elements are dropped then.
+    #[track_caller]
+    pub fn try_share_sorted_by_key<K: Ord>(
+        self,
+        mut key: impl FnMut(&T) -> K,
+    ) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Sync + 'static,
+    {
+        self.try_share_sorted_with(|a, b| key(a).cmp(&key(b)))
+    }
+
+    #[track_caller]
+    fn try_share_sorted_with(
+        self,
+        compare: impl FnMut(&T, &T) -> Ordering,
+    ) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Sync + 'static,
+    {
+        let arena = self.arenas.local();
+        let room = arena.try_room_for_drop::<T>()?;
+        let values = self.try_gather_sorted(arena, compare)?.leak();
+        // SAFETY: the elements lie in memory of this arena, and were given up.
+        unsafe { arena.drop_at_recycle(room, values) };
+        // SAFETY: as above.
+        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+    }
+
+    /// Makes one vector of all elements, in the calling worker's arena: for what the system itself
+    /// goes on to change. Elements of a batch stay in their order; the batches come in any.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// let mut list = collector.into_vec();
+    /// list.push(4);
+    /// assert_eq!(list[..], [3, 1, 2, 4]);
+    /// ```
+    #[track_caller]
+    pub fn into_vec(self) -> FrameVec<'a, T> {
+        match self.try_into_vec() {
+            Ok(vec) => vec,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one vector of all elements, in the calling worker's arena.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
+    pub fn try_into_vec(mut self) -> Result<FrameVec<'a, T>, ArenaError> {
+        let arena = self.arenas.local();
+        let mut vec = arena.vec();
+        vec.try_reserve_exact(self.try_len()?)?;
+        self.try_fill(&mut vec)?;
+        Ok(vec)
+    }
+}

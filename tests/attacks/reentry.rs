@@ -1,0 +1,95 @@
+//! A global allocator that uses scratch and collectors while memory for them is made.
+
+use std::cell::{Cell, RefCell};
+use std::sync::LazyLock;
+use std::thread;
+
+use bevy_frame_arena::{FrameArenas, FrameCollector, OverflowPolicy};
+
+use crate::common::address::address;
+use crate::common::settings::settings;
+use crate::hostile_allocator::{CHUNK_ALIGN, Trick, with};
+
+fn tiny_arenas() -> FrameArenas {
+    FrameArenas::new(settings(128, OverflowPolicy::Grow))
+}
+
+#[test]
+fn a_global_allocator_may_push_to_the_collector_that_it_allocates_for() {
+    static ARENAS: LazyLock<FrameArenas> = LazyLock::new(tiny_arenas);
+    thread_local! {
+        static COLLECTOR: RefCell<Option<FrameCollector<'static, usize>>> =
+            const { RefCell::new(None) };
+        static NESTED: Cell<usize> = const { Cell::new(0) };
+    }
+    const OUTER: usize = 200;
+    fn push_some() {
+        // More than fits in what is left of a segment, so that the nested ones take others.
+        for _ in 0..40 {
+            push(OUTER + NESTED.get());
+            NESTED.set(NESTED.get() + 1);
+        }
+    }
+    fn push(n: usize) {
+        COLLECTOR.with_borrow(|collector| collector.as_ref().expect("it was set").push(n));
+    }
+    COLLECTOR.set(Some(ARENAS.collector()));
+    for n in 0..OUTER {
+        with(Trick::CallBack(CHUNK_ALIGN, push_some), || push(n));
+    }
+    let collector = COLLECTOR.take().expect("it was set");
+    assert!(NESTED.get() >= 40, "the allocator called back");
+    let list = collector.share_sorted();
+    assert!(ARENAS[list].iter().copied().eq(0..OUTER + NESTED.get()));
+}
+
+#[test]
+fn a_global_allocator_may_take_the_scratch_that_it_allocates_for() {
+    static ARENAS: LazyLock<FrameArenas> = LazyLock::new(tiny_arenas);
+    thread_local! {
+        static NESTED: Cell<usize> = const { Cell::new(0) };
+    }
+    fn take_scratch() {
+        let scratch = ARENAS.scratch();
+        scratch.alloc([1_u8; 64]);
+        NESTED.set(address(&*scratch));
+    }
+    // It is asked for an arena, for a chunk, and for what finds the arenas of a thread.
+    for align in [CHUNK_ALIGN, align_of::<usize>()] {
+        // One after the other, so that each finds its place claimed by those that ended.
+        for _ in 0..4 {
+            let thread = thread::spawn(move || {
+                let call_back = Trick::CallBack(align, take_scratch);
+                let outer = with(call_back, || ARENAS.scratch());
+                let value = outer.alloc([2_u8; 64]);
+                let inner = with(call_back, || ARENAS.scratch());
+                let places = [address(&*outer), address(&*inner)];
+                assert_ne!(places[0], places[1]);
+                inner.alloc([3_u8; 64]);
+                assert_eq!(*value, [2; 64]);
+                drop(outer);
+                assert_eq!(address(&*ARENAS.scratch()), places[0]);
+            });
+            thread.join().expect("no panic");
+        }
+    }
+}
+
+#[test]
+fn a_global_allocator_may_use_the_collector_that_it_gathers_for() {
+    static ARENAS: LazyLock<FrameArenas> = LazyLock::new(tiny_arenas);
+    fn use_everything() {
+        ARENAS.local().alloc([7_u8; 64]);
+        ARENAS.scratch().alloc([7_u8; 64]);
+        let collector = ARENAS.collector();
+        (0..50).for_each(|n| collector.push(n));
+        assert_eq!(ARENAS[collector.share_sorted()].len(), 50);
+    }
+    for _ in 0..4 {
+        let collector = ARENAS.collector();
+        (0..3).for_each(|part| collector.batch().extend((part * 100..).take(100)));
+        let call_back = Trick::CallBack(CHUNK_ALIGN, use_everything);
+        let list = with(call_back, || collector.share_sorted_by_key(|n| 1000 - n));
+        assert!(ARENAS[list].iter().copied().eq((0..300).rev()));
+    }
+}

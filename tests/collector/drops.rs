@@ -1,0 +1,257 @@
+//! Each element is dropped once, whatever becomes of the collector.
+
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas, OverflowPolicy};
+
+use crate::common::panics::panics;
+use crate::{Drops, small};
+
+#[test]
+fn zero_sized_elements_are_counted_and_dropped() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+    struct Empty;
+    impl Drop for Empty {
+        fn drop(&mut self) {
+            DROPS.fetch_add(1, SeqCst);
+        }
+    }
+    let mut arenas = small();
+    let mut dropped = 0;
+    for way in 0..5 {
+        let mut collector = arenas.collector();
+        for _ in 0..3 {
+            let mut batch = collector.batch();
+            (0..10).for_each(|_| batch.push(Empty));
+            collector.push(Empty);
+        }
+        assert_eq!((collector.len(), collector.iter().count()), (33, 33));
+        match way {
+            0 => drop(collector),
+            1 => assert_eq!(collector.into_vec().len(), 33),
+            2 => assert_eq!(arenas[collector.share()].len(), 33),
+            3 => assert_eq!(arenas[collector.share_sorted()].len(), 33),
+            _ => {
+                let groups = collector.share_grouped_by_key(|_| 0, |_| 0);
+                assert_eq!(arenas[arenas[groups][0].values].len(), 33);
+            }
+        }
+        arenas.swap();
+        arenas.swap();
+        dropped += 33;
+        assert_eq!(DROPS.load(SeqCst), dropped);
+    }
+}
+
+#[test]
+fn every_element_is_dropped_once_whatever_becomes_of_the_collector() {
+    for way in 0..6 {
+        let drops = Drops::default();
+        let mut arenas = small();
+        let mut collector = arenas.collector();
+        for part in 0..3 {
+            let mut batch = collector.batch();
+            (0..100).for_each(|n| batch.push(drops.tracked(part * 100 + n)));
+        }
+        assert_eq!((collector.len(), drops.count()), (300, 0));
+        match way {
+            0 => drop(collector),
+            1 => drop(collector.into_vec()),
+            2 => assert_eq!(arenas[collector.share()].len(), 300),
+            3 => {
+                let list = collector.share_sorted_by_key(|it| 1000 - it.0);
+                assert_eq!(arenas[list][0].0, 299);
+            }
+            4 => {
+                let groups = collector.share_grouped_by_key(|it| it.0 % 7, |it| it.0);
+                assert_eq!(arenas[groups].len(), 7);
+                assert_eq!(arenas[arenas[groups][1].values][2].0, 15);
+            }
+            _ => {
+                // With the arenas.
+                collector.share();
+                drop(mem::take(&mut arenas));
+            }
+        }
+        arenas.swap();
+        arenas.swap();
+        drop(arenas);
+        assert_eq!(drops.count(), 300, "way {way}");
+    }
+}
+
+#[test]
+fn a_forgotten_collector_drops_nothing_and_its_memory_is_used_again() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    struct Counted(usize);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPS.fetch_add(self.0, SeqCst);
+        }
+    }
+    let mut arenas = small();
+    for _ in 0..5 {
+        let collector = arenas.collector();
+        (0..100).for_each(|_| collector.push(Counted(1)));
+        mem::forget(collector);
+        arenas.swap();
+    }
+    let reserved_bytes = arenas.usage().reserved_bytes;
+    assert!(reserved_bytes <= 2 * 8192, "{reserved_bytes}");
+    drop(arenas);
+    assert_eq!(DROPS.load(SeqCst), 0);
+}
+
+#[test]
+fn shared_elements_outlive_the_workers_that_made_them() {
+    let drops = Drops::default();
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        trim_after_frames: Some(1),
+        ..FrameArenaSettings::default()
+    });
+    let collector = arenas.collector();
+    thread::scope(|scope| {
+        let add = || (0..10).for_each(|n| collector.push(drops.tracked(n)));
+        scope.spawn(add).join().unwrap();
+    });
+    let list = collector.share();
+    let lease = arenas.lease();
+    (0..6).for_each(|_| arenas.swap());
+    assert_eq!((lease[list].len(), drops.count()), (10, 0));
+    drop(lease);
+    arenas.swap();
+    assert_eq!(drops.count(), 10);
+}
+
+#[test]
+fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
+    let drops = Drops::default();
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 2048,
+        overflow: OverflowPolicy::Fail,
+        ..FrameArenaSettings::default()
+    });
+    let collector = arenas.collector();
+    let mut batch = collector.batch();
+    let mut pushed = 0;
+    while batch.try_push(drops.tracked(pushed)).is_ok() {
+        pushed += 1;
+    }
+    assert!(pushed > 100, "the last bytes are used: {pushed}");
+    assert_eq!(drops.count(), 1);
+    assert!(panics(|| collector.push(drops.tracked(0))));
+    assert!(collector.try_push(drops.tracked(0)).is_err());
+    assert!(collector.try_batch().is_err());
+    assert_eq!(drops.count(), 3);
+    let error = collector.try_share().unwrap_err();
+    assert!(matches!(error, ArenaError::Exhausted { .. }));
+    assert_eq!(drops.count(), pushed + 3);
+    arenas.swap();
+
+    for way in 0..4 {
+        let drops = Drops::default();
+        let collector = arenas.collector();
+        let mut batch = collector.batch();
+        (0..80).for_each(|n| batch.push(drops.tracked(n)));
+        let failed = match way {
+            0 => collector.try_share_sorted_by_key(|it| it.0).is_err(),
+            1 => collector.try_into_vec().is_err(),
+            2 => collector
+                .try_share_grouped_by_key(|it| it.0, |_| 0)
+                .is_err(),
+            _ => panics(|| drop(collector.into_vec())),
+        };
+        assert!(failed);
+        assert_eq!(drops.count(), 80);
+        arenas.swap();
+        arenas.swap();
+    }
+}
+
+#[test]
+fn a_refusal_at_any_point_drops_each_element_and_key_once() {
+    /// A key of the elements that are equal in their number's remainder, with a destructor.
+    #[derive(PartialEq, Eq, PartialOrd, Ord)]
+    struct Key(usize, Counted);
+    let (mut refusals, mut grants) = (0, 0);
+    let step = if cfg!(miri) { 2048 } else { 32 };
+    for limit in (1024..12 << 10).step_by(step) {
+        for policy in [OverflowPolicy::Fail, OverflowPolicy::Grow] {
+            let (drops, keys) = (Drops::default(), Drops::default());
+            let made_keys = AtomicUsize::new(0);
+            let arenas = FrameArenas::new(FrameArenaSettings {
+                worker_capacity_bytes: if policy == OverflowPolicy::Fail {
+                    limit
+                } else {
+                    256
+                },
+                budget_bytes: (policy == OverflowPolicy::Grow).then_some(2 * limit),
+                overflow: policy,
+                ..FrameArenaSettings::default()
+            });
+            let collector = arenas.collector();
+            let mut made = 0;
+            for _ in 0..4 {
+                let Ok(mut batch) = collector.try_batch() else {
+                    continue;
+                };
+                for n in 0..25 {
+                    made += 1;
+                    let _refused = batch.try_push(drops.tracked(n));
+                }
+            }
+            let key = |it: &crate::Tracked| {
+                made_keys.fetch_add(1, SeqCst);
+                Key(it.0 % 20, Counted(keys.tracked(0)))
+            };
+            let groups = collector.try_share_grouped_by_key(key, |it| it.0);
+            match groups {
+                Ok(groups) => {
+                    let values = arenas[groups].iter().map(|it| arenas[it.values].len());
+                    assert_eq!(values.sum::<usize>() + drops.count(), made);
+                    grants += 1;
+                }
+                Err(_) => {
+                    assert_eq!(
+                        (drops.count(), keys.count()),
+                        (made, made_keys.load(SeqCst))
+                    );
+                    refusals += 1;
+                }
+            }
+            drop(arenas);
+            assert_eq!(
+                (drops.count(), keys.count()),
+                (made, made_keys.load(SeqCst))
+            );
+        }
+    }
+    assert!(refusals > 0 && grants > 0, "{refusals} and {grants}");
+}
+
+/// Equal to all others, and counted.
+struct Counted(#[expect(dead_code, reason = "it is dropped")] crate::Tracked);
+
+impl PartialEq for Counted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Counted {}
+
+impl PartialOrd for Counted {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Counted {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}

@@ -1,0 +1,64 @@
+//! The collector: one list out of many workers, whatever panics, leaks or lies meanwhile.
+
+#[path = "../common"]
+mod common {
+    pub(crate) mod counting_allocator;
+    pub(crate) mod panics;
+}
+
+mod drops;
+mod lists;
+mod model;
+mod panics;
+mod queries;
+mod sorted;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use bevy_frame_arena::{Batch, FrameArenaSettings, FrameArenas, FrameCollector, FrameGroup};
+use static_assertions::{assert_impl_all, assert_not_impl_any};
+
+// Workers add through a shared reference; what they add moves to another thread.
+assert_impl_all!(FrameCollector<'static, u8>: Sync);
+assert_impl_all!(FrameCollector<'static, Cell<u8>>: Sync);
+assert_not_impl_any!(FrameCollector<'static, u8>: Send, Clone);
+// The header and the arena behind a batch belong to its thread.
+assert_not_impl_any!(Batch<'static, u8>: Send, Sync, Clone);
+assert_impl_all!(FrameGroup<u8, String>: Send, Sync, Copy, Eq, std::fmt::Debug);
+assert_not_impl_any!(FrameGroup<Rc<u8>, u8>: Send, Sync);
+
+const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };
+const THREADS: usize = if cfg!(miri) { 3 } else { 6 };
+
+fn small() -> FrameArenas {
+    FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        ..FrameArenaSettings::default()
+    })
+}
+
+/// Counts how often it is dropped, and is not zero-sized.
+#[derive(Debug)]
+struct Tracked(usize, Arc<AtomicUsize>);
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, SeqCst);
+    }
+}
+
+#[derive(Default)]
+struct Drops(Arc<AtomicUsize>);
+
+impl Drops {
+    fn tracked(&self, n: usize) -> Tracked {
+        Tracked(n, Arc::clone(&self.0))
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+}

@@ -1,0 +1,77 @@
+//! Containers: what they can't grow to, and indices that are out of bounds.
+
+use bevy_frame_arena::{CollectIn, FrameArena, FrameBox, FrameString, FrameVec, OverflowPolicy};
+
+use crate::common::settings::settings;
+
+#[test]
+fn each_method_that_can_fail_for_memory_points_at_its_caller() {
+    let arena = &FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let list = &mut arena.collect([1_u64, 2, 3, 4, 5]);
+    let text = &mut arena.string();
+    let other = &FrameArena::new(4096);
+    let many = &mut other.collect(0..100_u64);
+    let mut map = arena.map::<u64, [u64; 99]>();
+    let mut set = arena.set::<[u64; 99]>();
+    let long = "x".repeat(200);
+    let tight = &FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let mut word = tight.string();
+    word.push_str(&long[..100]);
+    list.reserve_exact(0);
+    check!((0..99).fold((), |(), n| list.push(n)));
+    check!((0..99).fold((), |(), n| list.insert(0, n)));
+    check!(list.extend(0..100));
+    check!(list.extend(&[1; 100]));
+    check!(list.extend_from_slice(&[1; 100]));
+    check!(list.extend_from_within(..));
+    check!(list.append(many));
+    check!(list.resize(100, 1));
+    check!(list.resize_with(100, || 1));
+    check!(list.reserve(100));
+    check!(list.reserve_exact(100));
+    check!(list.splice(.., 0..100));
+    check!(list.clone());
+    check!(list.split_off(0));
+    check!(FrameVec::<u64>::with_capacity_in(100, arena));
+    check!(arena.vec_with_capacity::<u64>(100));
+    check!(arena.collect(0..100));
+    check!((0..100).collect_in(arena));
+    check!(arena.alloc_slice_fill_iter(0..100));
+    check!(arena.boxed([1_u64; 99]));
+    check!(FrameBox::new_in([1_u64; 99], arena));
+    check!(arena.alloc_fmt(format_args!("{long}")));
+    check!(FrameString::with_capacity_in(100, arena));
+    check!(text.push_str(&long));
+    check!((0..99).fold((), |(), _| text.push('x')));
+    check!(text.reserve(100));
+    check!(write!(text, "{long}"));
+    check!(text.extend([&*long]));
+    check!(text.extend(long.chars()));
+    check!(word.clone());
+    check!(map.insert(1, [1; 99]));
+    check!(map.entry(1).or_insert([1; 99]));
+    check!(map.reserve(9));
+    check!(map.extend([(1, [1; 99])]));
+    check!(arena.map_with_capacity::<u64, u64>(100));
+    check!(set.insert([1; 99]));
+    check!(set.reserve(9));
+    check!(set.extend([[1; 99]]));
+    check!(arena.set_with_capacity::<u64>(100));
+}
+
+#[test]
+fn each_index_out_of_bounds_points_at_its_caller() {
+    let arena = &FrameArena::new(4096);
+    let list = &mut arena.collect([1_u64]);
+    let text = &mut arena.string();
+    text.push('…');
+    check!(list.remove(1));
+    check!(list.swap_remove(1));
+    check!(list.insert(2, 1));
+    check!(list.split_off(2));
+    check!(list.drain(..2));
+    check!(list.splice(..2, []));
+    check!(list.extend_from_within(..2));
+    check!(text.truncate(1));
+    check!(arena.map::<u64, u64>()[&1]);
+}

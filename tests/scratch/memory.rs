@@ -1,0 +1,75 @@
+//! What scratch takes and gives back.
+
+use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas, OverflowPolicy};
+
+use crate::common::counting_allocator::calls_in;
+use crate::small;
+
+#[test]
+fn once_warm_nothing_comes_from_the_global_allocator() {
+    let mut arenas = small();
+    let frame = |arenas: &mut FrameArenas| {
+        for _ in 0..if cfg!(miri) { 2 } else { 10 } {
+            let outer = arenas.scratch();
+            outer.alloc_slice_fill_copy(2000, 1_u8);
+            let inner = arenas.scratch();
+            inner.alloc_slice_fill_copy(9000, 1_u8);
+        }
+        arenas.swap();
+    };
+    frame(&mut arenas);
+    frame(&mut arenas);
+    let frames = if cfg!(miri) { 2 } else { 20 };
+    assert_eq!(calls_in(|| (0..frames).for_each(|_| frame(&mut arenas))), 0);
+}
+
+#[test]
+fn memory_after_a_spike_is_given_back() {
+    const SPIKE_BYTES: usize = if cfg!(miri) { 300 << 10 } else { 8 << 20 };
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        trim_after_frames: Some(4),
+        fill_recycled: false,
+        ..FrameArenaSettings::default()
+    });
+    let spike = arenas.scratch();
+    spike.alloc_layout(std::alloc::Layout::array::<u8>(SPIKE_BYTES).unwrap());
+    drop(spike);
+    arenas.swap();
+    assert!(arenas.usage().reserved_bytes >= SPIKE_BYTES);
+    assert!(arenas.usage().scratch_high_watermark_bytes >= SPIKE_BYTES);
+    for _ in 0..12 {
+        arenas.scratch().alloc([0_u8; 100]);
+        arenas.swap();
+    }
+    let reserved_bytes = arenas.usage().reserved_bytes;
+    assert!(reserved_bytes < SPIKE_BYTES, "{reserved_bytes}");
+    // And all of it once nobody uses any.
+    (0..12).for_each(|_| arenas.swap());
+    assert_eq!(arenas.usage().reserved_bytes, 0);
+}
+
+#[test]
+fn scratch_starts_small_and_counts_in_the_budget() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        budget_bytes: Some(4 << 20),
+        ..FrameArenaSettings::default()
+    });
+    arenas.scratch().alloc(1);
+    arenas.swap();
+    assert_eq!(arenas.usage().reserved_bytes, 64 << 10);
+    let scratch = arenas.scratch();
+    let error = scratch.try_alloc_slice_fill_copy(4 << 20, 0_u8);
+    assert!(matches!(error, Err(ArenaError::Exhausted { .. })));
+}
+
+#[test]
+fn under_a_hard_limit_scratch_has_the_capacity_of_a_worker() {
+    let arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 256 << 10,
+        overflow: OverflowPolicy::Fail,
+        ..FrameArenaSettings::default()
+    });
+    let scratch = arenas.scratch();
+    assert!(scratch.try_alloc([0_u8; 200 << 10]).is_ok());
+    assert!(scratch.try_alloc([0_u8; 100 << 10]).is_err());
+}
