@@ -113,8 +113,9 @@ impl FrameArena {
             return false;
         };
         // The period's end will not see how much there was.
-        self.peaks.note(self.used_now());
-        self.cursor.resize(newest, old_bytes, new_bytes);
+        let used_bytes =
+            self.chain.closed_bytes() + self.cursor.resize(newest, old_bytes, new_bytes);
+        self.peaks.note(used_bytes);
         true
     }
 

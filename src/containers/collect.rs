@@ -192,7 +192,7 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> &mut str {
-        or_fail(self.try_alloc_fmt(arguments))
+        or_fail(FrameString::try_format(self, arguments)).leak()
     }
 
     /// Allocates a formatted string.

@@ -37,6 +37,12 @@ impl<'a, T> RawBuffer<'a, T> {
         }
     }
 
+    /// Like [`new_in`](Self::new_in), where that is rare.
+    #[cold]
+    pub(super) const fn new_in_full_chunk(arena: &'a FrameArena) -> Self {
+        Self::new_in(arena)
+    }
+
     /// Takes over a block that elements fill.
     ///
     /// # Safety
@@ -121,11 +127,22 @@ impl<T> Drop for RawBuffer<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if Self::HAS_SIZE && self.capacity != 0 {
-            let bytes = self.capacity * size_of::<T>();
             // SAFETY: this is the block that the buffer took, with its size; nobody uses it again.
-            unsafe { self.arena.free_block(self.start.cast(), bytes) };
+            unsafe { free(self.arena, self.start.cast(), self.capacity, size_of::<T>()) };
         }
     }
+}
+
+/// Out of line, so that the compiler takes the drop itself into the cleanup of a panic: if it calls
+/// it there, the vector has an address, and every push stores its length.
+///
+/// # Safety
+/// As for [`FrameArena::free_block`], for a block of `capacity` elements of `element_bytes`.
+#[inline(never)]
+unsafe fn free(arena: &FrameArena, block: NonNull<u8>, capacity: usize, element_bytes: usize) {
+    // Multiplied here: the compiler would keep the product up to date in the loop of pushes.
+    // SAFETY: the caller's promise.
+    unsafe { arena.free_block(block, capacity * element_bytes) };
 }
 
 /// What a container would have to be to leave its thread. Nothing is: it exists for its message,
