@@ -70,6 +70,7 @@ pub(crate) const APPEND_FEW: &str = "four 24-byte structs by `extend_from_slice`
 pub(crate) const EXTEND: &str = "1,000 u64 by `extend` of a slice";
 pub(crate) const COLLECT: &str = "1,000 u64 collected from a mapped range";
 pub(crate) const GET: &str = "`get` of a handle";
+pub(crate) const GET_PREVIOUS: &str = "`get` of a handle of the previous frame";
 
 type Plain = [u64; 8];
 
@@ -176,11 +177,14 @@ fn lists() {
 }
 
 fn handles() {
-    let arenas = FrameArenas::default();
+    let mut arenas = FrameArenas::default();
     let handle = arenas.local().share(7);
-    segment(GET, FrameArena::NAME, || {
-        out(measured_get(black_box(&arenas), black_box(handle)));
-    });
+    for case in [GET, GET_PREVIOUS] {
+        segment(case, FrameArena::NAME, || {
+            out(measured_get(black_box(&arenas), black_box(handle)));
+        });
+        arenas.swap();
+    }
 }
 
 fn out<T>(result: T) {

@@ -173,10 +173,63 @@ unsafe fn grow_or_fail<T>(
     additional: usize,
 ) -> Block<T> {
     // SAFETY: the caller's promise.
-    match unsafe { try_grow(arena, start, capacity, len, additional) } {
+    if let Some(grown) = unsafe { grow_in_chunk(arena, start, capacity, len, additional) } {
+        return grown;
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { try_grow_slow(arena, start, capacity, len, additional) } {
         Ok(grown) => grown,
         Err(error) => fail(error),
     }
+}
+
+/// # Safety
+/// As for [`try_resize`].
+#[cold]
+#[inline(never)]
+unsafe fn try_grow<T>(
+    arena: &FrameArena,
+    start: NonNull<T>,
+    capacity: usize,
+    len: usize,
+    additional: usize,
+) -> Result<Block<T>, ArenaError> {
+    // SAFETY: the caller's promise.
+    if let Some(grown) = unsafe { grow_in_chunk(arena, start, capacity, len, additional) } {
+        return Ok(grown);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { try_grow_slow(arena, start, capacity, len, additional) }
+}
+
+/// Doubles the capacity, or takes what is needed if that is more, where the active chunk has it: the
+/// first block, or one that is the newest and grows in place. Otherwise nothing changes.
+///
+/// # Safety
+/// As for [`try_resize`].
+#[inline(always)]
+unsafe fn grow_in_chunk<T>(
+    arena: &FrameArena,
+    start: NonNull<T>,
+    capacity: usize,
+    len: usize,
+    additional: usize,
+) -> Option<Block<T>> {
+    if size_of::<T>() == 0 {
+        return None;
+    }
+    let needed = len.checked_add(additional)?;
+    // A block is never more than half of all addresses, so this does not wrap.
+    let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
+    let layout = Layout::array::<T>(wanted).ok()?;
+    let block = if capacity == 0 {
+        arena.take_elements_of_chunk::<T>(wanted)?.cast()
+    } else {
+        let old_bytes = capacity * size_of::<T>();
+        // SAFETY: a buffer with a capacity has a block of that many elements, and wants more.
+        unsafe { arena.grow_in_place(start.cast(), old_bytes, layout.size())? }
+    };
+    Some((block.cast(), wanted))
 }
 
 /// Doubles the capacity; takes what is needed where that is more, or where doubling is refused.
@@ -185,7 +238,7 @@ unsafe fn grow_or_fail<T>(
 /// As for [`try_resize`].
 #[cold]
 #[inline(never)]
-unsafe fn try_grow<T>(
+unsafe fn try_grow_slow<T>(
     arena: &FrameArena,
     start: NonNull<T>,
     capacity: usize,
