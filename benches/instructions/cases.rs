@@ -1,6 +1,7 @@
 //! One call of each kind, the same for all contenders.
 
 use std::alloc::Layout;
+use std::fmt::Write;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
@@ -40,6 +41,7 @@ pub(crate) fn run_all() {
         out(measured_mut_bump_vec(black_box(&mut bump)));
     });
     variants();
+    peers();
     lists();
     handles();
 }
@@ -61,6 +63,8 @@ const CASES: [&str; 11] = [
     U64, STRUCT, ALIGNED, COPY, COPY_SLICE, FILL, LAYOUT, FRAME, PUSH, TEXT, RESET,
 ];
 
+const TEXT_ALONE: &str = "formatted string, as its crate has it";
+const PAIR: &str = "u64, allocated and freed at once";
 pub(crate) const ALLOC_WITH: &str = "u64, `alloc_with`";
 pub(crate) const TRY_ALLOC: &str = "u64, `try_alloc`";
 pub(crate) const SHARE: &str = "u64, `share`";
@@ -126,6 +130,18 @@ fn variants() {
     segment(SHARE, FrameArena::NAME, || {
         out(measured_share(black_box(&arena), black_box(7)));
     });
+}
+
+/// Ways of others that all contenders together have no room for.
+fn peers() {
+    let bump = Bump::with_capacity(CAPACITY_BYTES);
+    segment(TEXT_ALONE, "`bumpalo::format!`", || {
+        out(measured_bumpalo_format(black_box(&bump), black_box(7)));
+    });
+    segment(TEXT_ALONE, "bumpalo, with capacity", || {
+        out(measured_bumpalo_reserved(black_box(&bump), black_box(7)));
+    });
+    segment(PAIR, "malloc and free", || measured_pair(black_box(7)));
 }
 
 /// Lists, beside those of the standard library with the memory reserved.
@@ -262,6 +278,23 @@ fn measured_mut_bump_vec(bump: &mut BumpScopeUp) -> *const u64 {
 #[inline(never)]
 fn measured_reset<C: Contender>(contender: &mut C) {
     contender.reset();
+}
+
+#[inline(never)]
+fn measured_bumpalo_format(bump: &Bump, number: u64) -> usize {
+    bumpalo::format!(in bump, "entity {}: {} HP", number, number % 100).len()
+}
+
+#[inline(never)]
+fn measured_bumpalo_reserved(bump: &Bump, number: u64) -> usize {
+    let mut text = bumpalo::collections::String::with_capacity_in(64, bump);
+    write!(text, "entity {}: {} HP", number, number % 100).expect("memory takes all text");
+    text.len()
+}
+
+#[inline(never)]
+fn measured_pair(value: u64) {
+    drop(black_box(Box::new(value)));
 }
 
 #[inline(never)]

@@ -1,5 +1,10 @@
 //! Bevy's visibility check: one list of what is visible, out of a `par_iter`.
+#![expect(
+    unsafe_code,
+    reason = "reads what was written, of memory that is not filled before"
+)]
 
+use std::mem::MaybeUninit;
 use std::sync::Mutex;
 
 use bevy_ecs::prelude::Entity;
@@ -112,7 +117,7 @@ impl Way for Reuse {
 /// The list of one batch. A vector would borrow the member, so the list grows by hand.
 struct HerdBatch<'herd, 'all> {
     member: Member<'herd>,
-    list: &'herd mut [Entity],
+    list: &'herd mut [MaybeUninit<Entity>],
     len: usize,
     all: &'all Mutex<Vec<&'herd [Entity]>>,
 }
@@ -121,11 +126,13 @@ impl HerdBatch<'_, '_> {
     fn push(&mut self, entity: Entity) {
         if self.len == self.list.len() {
             let capacity = 64.max(2 * self.len);
-            let larger = self.member.alloc_slice_fill_copy(capacity, entity);
+            let larger = self
+                .member
+                .alloc_slice_fill_with(capacity, |_| MaybeUninit::uninit());
             larger[..self.len].copy_from_slice(self.list);
             self.list = larger;
         }
-        self.list[self.len] = entity;
+        self.list[self.len].write(entity);
         self.len += 1;
     }
 }
@@ -134,7 +141,8 @@ impl Drop for HerdBatch<'_, '_> {
     fn drop(&mut self) {
         let list = std::mem::take(&mut self.list);
         let mut all = self.all.lock().expect("no system panics");
-        all.push(&list[..self.len]);
+        // SAFETY: `push` wrote as many.
+        all.push(unsafe { list[..self.len].assume_init_ref() });
     }
 }
 
