@@ -1,4 +1,4 @@
-//! What a frame's extract costs: handing over a handle, against cloning a `Vec`.
+//! What a frame's extract costs: handing over a handle, against swapping and cloning `Vec`s.
 //!
 //! `cargo bench --bench extract`. All kinds of extract run in turns in one process, so that their
 //! ratios hold where their times do not. Exits with an error if the hand-over allocates.
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     println!("                            time   handle is   allocator   payload");
     println!("instances  extract        a frame      faster       calls    copied");
     let allocations: u64 = [1_000, 10_000, 100_000].into_iter().map(compare).sum();
+    println!("\nswap: of two `Vec`s, which takes the list away from the main world");
     if allocations > 0 {
         println!("\nthe hand-over called the allocator {allocations} times");
         return ExitCode::FAILURE;
@@ -41,6 +42,12 @@ fn compare(instances: usize) -> u64 {
     let payload_bytes = instances * size_of::<Instance>();
     let mut kinds = [
         ("handle", 0, handle_over(instances), Samples::default()),
+        (
+            "swap",
+            0,
+            copy_over(instances, std::mem::swap),
+            Samples::default(),
+        ),
         (
             "clone_from",
             payload_bytes,
@@ -151,7 +158,7 @@ fn handle_over(instances: usize) -> Game {
 struct Instances(Vec<Instance>);
 
 /// Makes the instances in a `Vec`, and extracts that with `copy`.
-fn copy_over(instances: usize, copy: fn(&[Instance], &mut Vec<Instance>)) -> Game {
+fn copy_over(instances: usize, copy: fn(&mut Vec<Instance>, &mut Vec<Instance>)) -> Game {
     let mut main = App::new();
     main.init_resource::<Instances>();
     main.add_systems(Update, move |mut list: ResMut<Instances>| {
@@ -161,7 +168,7 @@ fn copy_over(instances: usize, copy: fn(&[Instance], &mut Vec<Instance>)) -> Gam
     let mut render = SubApp::new();
     render.init_resource::<Instances>();
     render.set_extract(move |main, render| {
-        let list = &main.resource::<Instances>().0;
+        let list = &mut main.resource_mut::<Instances>().0;
         copy(list, &mut render.resource_mut::<Instances>().0);
     });
     render.add_systems(Update, |list: Res<Instances>| read(&list.0));
@@ -169,14 +176,13 @@ fn copy_over(instances: usize, copy: fn(&[Instance], &mut Vec<Instance>)) -> Gam
 }
 
 /// As most renderers do it.
-fn clone(source: &[Instance], target: &mut Vec<Instance>) {
-    *target = source.to_vec();
+fn clone(source: &mut Vec<Instance>, target: &mut Vec<Instance>) {
+    *target = source.clone();
 }
 
 /// As careful ones do it: into the memory of the last frame.
-fn reuse(source: &[Instance], target: &mut Vec<Instance>) {
-    target.clear();
-    target.extend_from_slice(source);
+fn reuse(source: &mut Vec<Instance>, target: &mut Vec<Instance>) {
+    target.clone_from(source);
 }
 
 fn read(instances: &[Instance]) {

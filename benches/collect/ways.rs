@@ -6,7 +6,11 @@ use bevy_utils::Parallel;
 
 use crate::scene::Scene;
 
-pub(crate) const OURS: &str = "ours: batches, `share`";
+/// Those of ours that need no more instructions than Bevy's own way, unsorted.
+pub(crate) const OURS: [&str; 2] = [BATCHES, BATCHES_SORTED];
+
+const BATCHES: &str = "ours: batches, `share`";
+const BATCHES_SORTED: &str = "ours: batches, `share_sorted`";
 
 /// One way to run a frame. What it made stays until the next one.
 pub(crate) trait Way {
@@ -99,7 +103,7 @@ struct Batches(Ours);
 
 impl Way for Batches {
     fn name(&self) -> &'static str {
-        OURS
+        BATCHES
     }
 
     fn frame(&mut self, scene: &mut Scene) {
@@ -127,7 +131,7 @@ struct BatchesSorted(Ours);
 
 impl Way for BatchesSorted {
     fn name(&self) -> &'static str {
-        "ours: batches, `share_sorted`"
+        BATCHES_SORTED
     }
 
     fn frame(&mut self, scene: &mut Scene) {

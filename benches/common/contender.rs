@@ -137,7 +137,8 @@ impl<const MIN_ALIGN: usize> Contender for bumpalo::Bump<MIN_ALIGN> {
 
     #[inline(always)]
     fn text(&self, number: u64) -> usize {
-        // `bumpalo::format!` is for the default `MIN_ALIGN` alone; this is what it expands to.
+        // bumpalo's own strings are for the default `MIN_ALIGN` alone; `bumpalo::format!` has a row
+        // of its own.
         let mut bytes = allocator_api2::vec::Vec::new_in(self);
         std::io::Write::write_fmt(&mut bytes, label!(number)).expect("memory takes all text");
         bytes.len()

@@ -37,7 +37,7 @@ pub(crate) const WAYS: [Way; 6] = [
         add_systems: ours::add_systems,
     },
     Way {
-        name: "ours, scratch in `Local<FrameArena>`",
+        name: "ours, with scratch",
         add_systems: scratch::add_systems,
     },
 ];

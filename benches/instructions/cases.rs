@@ -1,6 +1,7 @@
 //! One call of each kind, the same for all contenders.
 
 use std::alloc::Layout;
+use std::fmt::Write;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
@@ -40,6 +41,7 @@ pub(crate) fn run_all() {
         out(measured_mut_bump_vec(black_box(&mut bump)));
     });
     variants();
+    peers();
     lists();
     handles();
 }
@@ -61,6 +63,8 @@ const CASES: [&str; 11] = [
     U64, STRUCT, ALIGNED, COPY, COPY_SLICE, FILL, LAYOUT, FRAME, PUSH, TEXT, RESET,
 ];
 
+const TEXT_ALONE: &str = "formatted string, as its crate has it";
+const PAIR: &str = "u64, allocated and freed at once";
 pub(crate) const ALLOC_WITH: &str = "u64, `alloc_with`";
 pub(crate) const TRY_ALLOC: &str = "u64, `try_alloc`";
 pub(crate) const SHARE: &str = "u64, `share`";
@@ -70,6 +74,7 @@ pub(crate) const APPEND_FEW: &str = "four 24-byte structs by `extend_from_slice`
 pub(crate) const EXTEND: &str = "1,000 u64 by `extend` of a slice";
 pub(crate) const COLLECT: &str = "1,000 u64 collected from a mapped range";
 pub(crate) const GET: &str = "`get` of a handle";
+pub(crate) const GET_PREVIOUS: &str = "`get` of a handle of the previous frame";
 
 type Plain = [u64; 8];
 
@@ -127,6 +132,18 @@ fn variants() {
     });
 }
 
+/// Ways of others that all contenders together have no room for.
+fn peers() {
+    let bump = Bump::with_capacity(CAPACITY_BYTES);
+    segment(TEXT_ALONE, "`bumpalo::format!`", || {
+        out(measured_bumpalo_format(black_box(&bump), black_box(7)));
+    });
+    segment(TEXT_ALONE, "bumpalo, with capacity", || {
+        out(measured_bumpalo_reserved(black_box(&bump), black_box(7)));
+    });
+    segment(PAIR, "malloc and free", || measured_pair(black_box(7)));
+}
+
 /// Lists, beside those of the standard library with the memory reserved.
 fn lists() {
     const STD: &str = "std, with capacity";
@@ -176,11 +193,14 @@ fn lists() {
 }
 
 fn handles() {
-    let arenas = FrameArenas::default();
+    let mut arenas = FrameArenas::default();
     let handle = arenas.local().share(7);
-    segment(GET, FrameArena::NAME, || {
-        out(measured_get(black_box(&arenas), black_box(handle)));
-    });
+    for case in [GET, GET_PREVIOUS] {
+        segment(case, FrameArena::NAME, || {
+            out(measured_get(black_box(&arenas), black_box(handle)));
+        });
+        arenas.swap();
+    }
 }
 
 fn out<T>(result: T) {
@@ -258,6 +278,23 @@ fn measured_mut_bump_vec(bump: &mut BumpScopeUp) -> *const u64 {
 #[inline(never)]
 fn measured_reset<C: Contender>(contender: &mut C) {
     contender.reset();
+}
+
+#[inline(never)]
+fn measured_bumpalo_format(bump: &Bump, number: u64) -> usize {
+    bumpalo::format!(in bump, "entity {}: {} HP", number, number % 100).len()
+}
+
+#[inline(never)]
+fn measured_bumpalo_reserved(bump: &Bump, number: u64) -> usize {
+    let mut text = bumpalo::collections::String::with_capacity_in(64, bump);
+    write!(text, "entity {}: {} HP", number, number % 100).expect("memory takes all text");
+    text.len()
+}
+
+#[inline(never)]
+fn measured_pair(value: u64) {
+    drop(black_box(Box::new(value)));
 }
 
 #[inline(never)]

@@ -1,5 +1,6 @@
 //! Finding the calling thread's arena on each call, and the frame's end for all of them.
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::Barrier;
 
@@ -26,6 +27,14 @@ pub(crate) fn run_all() {
     segment(LOCAL, "`std::thread_local!` + bumpalo", || {
         black_box(measured_std(black_box(7)));
     });
+    LENT.set(Some(Box::leak(Box::new(Bump::new()))));
+    segment(
+        LOCAL,
+        "const `std::thread_local!` pointer to bumpalo",
+        || {
+            black_box(measured_pointer(black_box(7)));
+        },
+    );
     let locals = ThreadLocal::new();
     segment(LOCAL, "`ThreadLocal<Bump>`", || {
         black_box(measured_thread_local(black_box(&locals), black_box(7)));
@@ -85,11 +94,17 @@ fn measured_arenas(arenas: &FrameArenas, value: u64) -> &mut u64 {
 
 thread_local! {
     static BUMP: Bump = Bump::new();
+    static LENT: Cell<Option<&'static Bump>> = const { Cell::new(None) };
 }
 
 #[inline(never)]
 fn measured_std(value: u64) -> *mut u64 {
     BUMP.with(|bump| std::ptr::from_mut(bump.alloc(value)))
+}
+
+#[inline(never)]
+fn measured_pointer(value: u64) -> Option<*mut u64> {
+    LENT.get().map(|bump| std::ptr::from_mut(bump.alloc(value)))
 }
 
 #[inline(never)]

@@ -14,6 +14,8 @@ mod heap;
 mod limit;
 mod limits;
 mod lookups;
+mod schedule;
+mod temporaries;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
     if has(MEASURED) {
         cases::run_all();
         lookups::run_all();
+        temporaries::run_all();
+        schedule::run_all();
         return ExitCode::SUCCESS;
     }
     if !has("--bench") {

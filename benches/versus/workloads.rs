@@ -1,4 +1,5 @@
-//! What one thread does in a frame: many allocations, then the frame's end.
+//! What one thread does in a frame: many allocations, all of them written, then the frame's end.
+#![expect(unsafe_code, reason = "writes to raw memory")]
 
 use std::alloc::Layout;
 use std::hint::black_box;
@@ -202,7 +203,10 @@ impl<const COUNT: usize> Workload for Mixed<COUNT> {
     #[inline(always)]
     fn allocate<C: Contender>(&self, contender: &C) {
         for layout in &self.0 {
-            black_box(contender.layout(*layout));
+            let memory = contender.layout(*layout);
+            // SAFETY: the memory was just allocated, with this size.
+            unsafe { memory.write_bytes(7, layout.size()) };
+            black_box(memory);
         }
     }
 }

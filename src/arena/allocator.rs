@@ -86,15 +86,33 @@ impl FrameArena {
         old_bytes: usize,
         new: Layout,
     ) -> Result<NonNull<u8>, ArenaError> {
-        // A block of no bytes may happen to lie at the cursor; it grows there like any other.
-        if let Some(newest) = self.cursor.newest(block, old_bytes)
-            && self.cursor.has_room(newest, new.size())
-        {
-            self.cursor.resize(newest, old_bytes, new.size());
-            return Ok(newest);
-        }
         // SAFETY: the caller owns `block`, and `new` is not smaller.
+        if let Some(grown) = unsafe { self.grow_in_place(block, old_bytes, new.size()) } {
+            return Ok(grown);
+        }
+        // SAFETY: as above.
         unsafe { self.try_move_block(block, old_bytes, new) }
+    }
+
+    /// Grows a block that is the newest, if its chunk has the room.
+    ///
+    /// # Safety
+    /// The caller owns `block`, which has `old_bytes`; `new_bytes` are not less, and the size of a
+    /// valid `Layout`.
+    #[inline(always)]
+    pub(crate) unsafe fn grow_in_place(
+        &self,
+        block: NonNull<u8>,
+        old_bytes: usize,
+        new_bytes: usize,
+    ) -> Option<NonNull<u8>> {
+        // A block of no bytes may happen to lie at the cursor; it grows there like any other.
+        let newest = self.cursor.newest(block, old_bytes)?;
+        if !self.cursor.has_room(newest, new_bytes) {
+            return None;
+        }
+        self.cursor.resize(newest, old_bytes, new_bytes);
+        Some(newest)
     }
 
     /// Gives back the end of a block, if it is the newest, and returns whether it is.
@@ -113,8 +131,9 @@ impl FrameArena {
             return false;
         };
         // The period's end will not see how much there was.
-        self.peaks.note(self.used_now());
-        self.cursor.resize(newest, old_bytes, new_bytes);
+        let used_bytes =
+            self.chain.closed_bytes() + self.cursor.resize(newest, old_bytes, new_bytes);
+        self.peaks.note(used_bytes);
         true
     }
 

@@ -73,10 +73,14 @@ impl Cursor {
         self.next.store(chunk.start(), Relaxed);
     }
 
-    /// Makes all of the active chunk free.
+    /// Makes all of the active chunk free, and returns the bytes that were in use in it.
     #[inline]
-    pub(super) fn rewind(&mut self) {
-        *self.next.get_mut() = *self.start.get_mut();
+    pub(super) fn rewind(&mut self) -> usize {
+        let (next, start) = (self.next.get_mut(), *self.start.get_mut());
+        // With `&mut self` there is no change of chunks in between: the start comes first.
+        let used_bytes = next.addr().wrapping_sub(start.addr());
+        *next = start;
+        used_bytes
     }
 
     /// Returns the block if it ends at the cursor.
@@ -99,14 +103,23 @@ impl Cursor {
         bump::bump(newest.addr().get(), self.end.get(), bytes, 1).is_some()
     }
 
-    /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned.
+    /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned, and returns
+    /// the bytes that were in use in the chunk before.
     #[inline]
-    pub(super) fn resize(&self, newest: NonNull<u8>, old_bytes: usize, new_bytes: usize) {
+    pub(super) fn resize(&self, newest: NonNull<u8>, old_bytes: usize, new_bytes: usize) -> usize {
         let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
+        let start = self.start.load(Relaxed).addr();
+        // The owner is not in the middle of a change of chunks: the start comes first.
+        let used_bytes = newest
+            .addr()
+            .get()
+            .wrapping_add(old_step)
+            .wrapping_sub(start);
         let next = newest.as_ptr().wrapping_add(new_step);
         self.next.store(next, Relaxed);
         poison::mark_dead(next, old_step.saturating_sub(new_step));
         poison::mark_live(newest.as_ptr(), new_bytes);
+        used_bytes
     }
 }
 

@@ -28,8 +28,9 @@ pub(super) struct Peaks {
     /// Of this period, as of the last time that memory was freed or a chunk was added. Atomic so
     /// that the swap can read it through a shared reference; the owner alone writes it.
     period: AtomicUsize,
-    /// Of the periods since the last step of the window.
-    recent: usize,
+    /// Of the periods since the last step of the window, this one included as far as it was noted.
+    /// Atomic like `period`.
+    recent: AtomicUsize,
     /// Of each step in the window.
     steps: [usize; WINDOW_STEPS],
     /// Of all periods before those.
@@ -56,6 +57,10 @@ impl Peaks {
     pub(super) fn note(&self, used_bytes: usize) {
         if used_bytes > self.period.load(Relaxed) {
             self.period.store(used_bytes, Relaxed);
+            // Here rather than at the end of each period, which has one thing less to look at.
+            if used_bytes > self.recent.load(Relaxed) {
+                self.recent.store(used_bytes, Relaxed);
+            }
         }
     }
 
@@ -64,33 +69,33 @@ impl Peaks {
         self.period.load(Relaxed)
     }
 
-    /// Returns the highest peak of all periods before this one.
+    /// Returns the highest peak of all periods, of this one as far as it was noted.
     pub(super) fn highest(&self) -> usize {
-        self.highest.max(self.recent)
+        self.highest.max(self.recent.load(Relaxed))
     }
 
     /// Ends a period in which `used_bytes` were in use at the end.
     #[inline]
     pub(super) fn end_period(&mut self, used_bytes: usize) {
-        let period = self.period.get_mut();
-        let peak = (*period).max(used_bytes);
-        *period = 0;
-        if peak > self.recent {
-            self.recent = peak;
+        *self.period.get_mut() = 0;
+        let recent = self.recent.get_mut();
+        if used_bytes > *recent {
+            *recent = used_bytes;
         }
     }
 
     /// Moves the window on by one step, and decides by all of it.
     pub(super) fn step(&mut self) -> Trim {
         self.steps.rotate_right(1);
-        self.steps[0] = self.recent;
+        self.steps[0] = *self.recent.get_mut();
         let window = self.steps.iter().copied().max().unwrap_or(0);
         self.close(window)
     }
 
     /// Decides by what was used since the last time.
     pub(super) fn decide(&mut self) -> Trim {
-        self.close(self.recent)
+        let recent = *self.recent.get_mut();
+        self.close(recent)
     }
 
     /// Notes that all chunks were freed.
@@ -99,9 +104,10 @@ impl Peaks {
     }
 
     fn close(&mut self, peak: usize) -> Trim {
-        self.highest = self.highest.max(self.recent);
-        self.touched = self.touched.max(self.recent);
-        self.recent = 0;
+        // A period that goes on counts on both sides.
+        let recent = std::mem::replace(self.recent.get_mut(), *self.period.get_mut());
+        self.highest = self.highest.max(recent);
+        self.touched = self.touched.max(recent);
         verdict(peak, self.touched)
     }
 }
@@ -142,7 +148,7 @@ mod tests {
         let mut peaks = Peaks::default();
         peaks.note(700);
         peaks.note(300);
-        assert_eq!((peaks.period(), peaks.highest()), (700, 0));
+        assert_eq!((peaks.period(), peaks.highest()), (700, 700));
         peaks.end_period(500);
         assert_eq!(peaks.period(), 0);
         assert_eq!(peaks.decide(), Trim::Keep);

@@ -34,9 +34,12 @@ impl FrameArena {
     /// ```
     #[inline]
     pub fn reset(&mut self) {
-        match stamp::next_in_block(self.stamp) {
-            Some(stamp) if !*self.needs_cleanup.get_mut() => self.rewind(stamp),
-            _ => self.reset_slow(),
+        if *self.needs_cleanup.get_mut() {
+            self.reset_slow();
+        } else if let Some(stamp) = stamp::next_in_block(self.stamp) {
+            self.rewind(stamp);
+        } else {
+            self.reset_slow();
         }
     }
 
@@ -99,8 +102,8 @@ impl FrameArena {
     #[inline]
     fn rewind(&mut self, stamp: Stamp) {
         debug_assert!(self.drops.is_empty() && self.chain.is_rewound());
-        self.peaks.end_period(self.cursor.used_bytes());
-        self.cursor.rewind();
+        let used_bytes = self.cursor.rewind();
+        self.peaks.end_period(used_bytes);
         self.stamp = stamp;
     }
 

@@ -13,6 +13,8 @@ use crate::stamp::{self, Stamp, StampRun};
 pub(super) struct Ring {
     /// The stamp of the current generation.
     stamp: Stamp,
+    /// The same once more, for [`is_current`](Self::is_current).
+    latest: Stamp,
     /// The number of generations.
     len: u64,
     current: usize,
@@ -29,6 +31,7 @@ impl Ring {
         generations.extend((1..len).map(|_| Generation::new(common, stamp::SPARE)));
         Self {
             stamp,
+            latest: stamp,
             len: len as u64,
             current: 0,
             generations,
@@ -56,6 +59,15 @@ impl Ring {
         &mut self.generations[self.current]
     }
 
+    /// Whether data with this stamp is of the current generation.
+    ///
+    /// It has a copy of the stamp to itself: with a single one, the compiler works out the age that
+    /// [`holds`](Self::holds) needs before it compares at all.
+    #[inline(always)]
+    pub(super) fn is_current(&self, stamp: Stamp) -> bool {
+        self.latest == stamp
+    }
+
     /// Whether data with this stamp can be read.
     ///
     /// If so, its generation is in the ring, and has not been recycled since it got the stamp: the
@@ -81,6 +93,7 @@ impl Ring {
             self.current = 0;
         }
         self.stamp = self.stamps.advance();
+        self.latest = self.stamp;
         self.stamp
     }
 }

@@ -12,6 +12,14 @@ use crate::error::ArenaError;
 /// That saves the growth in small steps; what is left over is given back at the end.
 const FIRST_BYTES: usize = 256;
 
+/// Returns how many elements fit into the first bytes.
+const fn some<T>() -> usize {
+    match size_of::<T>() {
+        0 => 0,
+        bytes => FIRST_BYTES / bytes,
+    }
+}
+
 impl FrameArena {
     /// Creates an empty list. It allocates with its first element.
     ///
@@ -122,24 +130,15 @@ impl FrameArena {
         iter: impl IntoIterator<Item = T>,
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
-        let mut vec = FrameVec::new_in(self);
         let (least, most) = iter.size_hint();
         let first = match most {
             Some(most) if most == least => least,
-            _ => least.max(self.room_for_some::<T>()),
+            _ => least.max(const { some::<T>() }),
         };
-        if vec.try_reserve_exact(first).is_err() {
-            vec.try_reserve_exact(least)?;
-        }
+        let mut vec = FrameVec::with_capacity_of_chunk(first, self);
         vec.try_extend(iter)?;
         vec.shrink_to_fit();
         Ok(vec)
-    }
-
-    /// Returns how many elements fit into the first bytes, padding included.
-    fn room_for_some<T>(&self) -> usize {
-        let bytes = self.chunk_remaining_bytes().min(FIRST_BYTES);
-        bytes.saturating_sub(align_of::<T>()) / size_of::<T>().max(1)
     }
 
     /// Allocates a slice with everything that an iterator yields, as [`collect`](Self::collect)
@@ -188,7 +187,7 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> &mut str {
-        or_fail(self.try_alloc_fmt(arguments))
+        or_fail(FrameString::try_format(self, arguments)).leak()
     }
 
     /// Allocates a formatted string.

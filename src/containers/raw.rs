@@ -37,6 +37,12 @@ impl<'a, T> RawBuffer<'a, T> {
         }
     }
 
+    /// Like [`new_in`](Self::new_in), where that is rare.
+    #[cold]
+    pub(super) const fn new_in_full_chunk(arena: &'a FrameArena) -> Self {
+        Self::new_in(arena)
+    }
+
     /// Takes over a block that elements fill.
     ///
     /// # Safety
@@ -121,11 +127,22 @@ impl<T> Drop for RawBuffer<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if Self::HAS_SIZE && self.capacity != 0 {
-            let bytes = self.capacity * size_of::<T>();
             // SAFETY: this is the block that the buffer took, with its size; nobody uses it again.
-            unsafe { self.arena.free_block(self.start.cast(), bytes) };
+            unsafe { free(self.arena, self.start.cast(), self.capacity, size_of::<T>()) };
         }
     }
+}
+
+/// Out of line, so that the compiler takes the drop itself into the cleanup of a panic: if it calls
+/// it there, the vector has an address, and every push stores its length.
+///
+/// # Safety
+/// As for [`FrameArena::free_block`], for a block of `capacity` elements of `element_bytes`.
+#[inline(never)]
+unsafe fn free(arena: &FrameArena, block: NonNull<u8>, capacity: usize, element_bytes: usize) {
+    // Multiplied here: the compiler would keep the product up to date in the loop of pushes.
+    // SAFETY: the caller's promise.
+    unsafe { arena.free_block(block, capacity * element_bytes) };
 }
 
 /// What a container would have to be to leave its thread. Nothing is: it exists for its message,
@@ -171,10 +188,63 @@ unsafe fn grow_or_fail<T>(
     additional: usize,
 ) -> Block<T> {
     // SAFETY: the caller's promise.
-    match unsafe { try_grow(arena, start, capacity, len, additional) } {
+    if let Some(grown) = unsafe { grow_in_chunk(arena, start, capacity, len, additional) } {
+        return grown;
+    }
+    // SAFETY: the caller's promise.
+    match unsafe { try_grow_slow(arena, start, capacity, len, additional) } {
         Ok(grown) => grown,
         Err(error) => fail(error),
     }
+}
+
+/// # Safety
+/// As for [`try_resize`].
+#[cold]
+#[inline(never)]
+unsafe fn try_grow<T>(
+    arena: &FrameArena,
+    start: NonNull<T>,
+    capacity: usize,
+    len: usize,
+    additional: usize,
+) -> Result<Block<T>, ArenaError> {
+    // SAFETY: the caller's promise.
+    if let Some(grown) = unsafe { grow_in_chunk(arena, start, capacity, len, additional) } {
+        return Ok(grown);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { try_grow_slow(arena, start, capacity, len, additional) }
+}
+
+/// Doubles the capacity, or takes what is needed if that is more, where the active chunk has it: the
+/// first block, or one that is the newest and grows in place. Otherwise nothing changes.
+///
+/// # Safety
+/// As for [`try_resize`].
+#[inline(always)]
+unsafe fn grow_in_chunk<T>(
+    arena: &FrameArena,
+    start: NonNull<T>,
+    capacity: usize,
+    len: usize,
+    additional: usize,
+) -> Option<Block<T>> {
+    if size_of::<T>() == 0 {
+        return None;
+    }
+    let needed = len.checked_add(additional)?;
+    // A block is never more than half of all addresses, so this does not wrap.
+    let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
+    let layout = Layout::array::<T>(wanted).ok()?;
+    let block = if capacity == 0 {
+        arena.take_elements_of_chunk::<T>(wanted)?.cast()
+    } else {
+        let old_bytes = capacity * size_of::<T>();
+        // SAFETY: a buffer with a capacity has a block of that many elements, and wants more.
+        unsafe { arena.grow_in_place(start.cast(), old_bytes, layout.size())? }
+    };
+    Some((block.cast(), wanted))
 }
 
 /// Doubles the capacity; takes what is needed where that is more, or where doubling is refused.
@@ -183,7 +253,7 @@ unsafe fn grow_or_fail<T>(
 /// As for [`try_resize`].
 #[cold]
 #[inline(never)]
-unsafe fn try_grow<T>(
+unsafe fn try_grow_slow<T>(
     arena: &FrameArena,
     start: NonNull<T>,
     capacity: usize,

@@ -155,7 +155,9 @@ impl<'a> FrameString<'a> {
         if text.len() > self.bytes.capacity() - self.bytes.len() {
             self.grow(text.len())?;
         }
-        self.bytes.try_extend_from_slice(text.as_bytes())
+        // SAFETY: there is room for it: growing made it, or failed.
+        unsafe { self.bytes.append_bytes_within_capacity(text.as_bytes()) };
+        Ok(())
     }
 
     /// Appends a character.
@@ -312,6 +314,7 @@ impl<'a> FrameString<'a> {
     ///
     /// # Panics
     /// If a `Display` implementation returns an error, like `format!`.
+    #[inline]
     #[track_caller]
     pub fn try_write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), ArenaError> {
         match self.write(arguments) {
@@ -322,6 +325,7 @@ impl<'a> FrameString<'a> {
     }
 
     /// Returns why the arena refused, or nothing if it was not the arena.
+    #[inline(always)]
     fn write(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), Option<ArenaError>> {
         let mut writer = Fallible {
             text: self,
@@ -333,13 +337,15 @@ impl<'a> FrameString<'a> {
         }
     }
 
-    #[inline]
+    /// Formats into a string with room for a label from the start, if it is there.
+    #[inline(always)]
     #[track_caller]
     pub(crate) fn try_format(
         arena: &'a FrameArena,
         arguments: fmt::Arguments<'_>,
     ) -> Result<Self, ArenaError> {
-        let mut text = Self::new_in(arena);
+        let bytes = FrameVec::with_capacity_of_chunk(FIRST_BYTES, arena);
+        let mut text = Self { bytes };
         text.try_write_fmt(arguments)?;
         Ok(text)
     }
@@ -366,13 +372,24 @@ struct Fallible<'s, 'a> {
 impl Write for Fallible<'_, '_> {
     #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        match self.text.try_push_str(text) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.error = Some(error);
-                Err(fmt::Error)
-            }
+        let bytes = &mut self.text.bytes;
+        if text.len() > bytes.capacity() - bytes.len() {
+            return self.write_str_slow(text);
         }
+        // SAFETY: there is room for it.
+        unsafe { bytes.append_bytes_within_capacity(text.as_bytes()) };
+        Ok(())
+    }
+}
+
+impl Fallible<'_, '_> {
+    #[cold]
+    #[inline(never)]
+    fn write_str_slow(&mut self, text: &str) -> fmt::Result {
+        self.text.try_push_str(text).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
     }
 }
 

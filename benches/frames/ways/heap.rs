@@ -44,7 +44,7 @@ fn draw(query: Query<(&Position, &Id)>, frame: Res<Frame>, checksum: Res<Checksu
         },
     );
     let lists = all.into_inner().expect("no system panics");
-    let mut keys: Vec<u64> = lists.into_iter().flatten().collect();
+    let mut keys: Vec<u64> = lists.concat();
     keys.sort_unstable();
     let instances: Vec<Instance> = keys.iter().map(|key| instance(*key)).collect();
     checksum.add(sum_of_instances(&instances));

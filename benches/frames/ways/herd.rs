@@ -1,5 +1,10 @@
 //! bumpalo-herd as a resource, reset at the end of each frame.
+#![expect(
+    unsafe_code,
+    reason = "reads what was written, of memory that is not filled before"
+)]
 
+use std::mem::MaybeUninit;
 use std::sync::Mutex;
 
 use bevy_app::{App, Last, Update};
@@ -24,7 +29,7 @@ pub(crate) fn add_systems(app: &mut App) {
 /// The list of one batch. A vector would borrow the member, so the list grows by hand.
 struct Batch<'herd, 'all> {
     member: Member<'herd>,
-    keys: &'herd mut [u64],
+    keys: &'herd mut [MaybeUninit<u64>],
     len: usize,
     all: &'all Mutex<std::vec::Vec<&'herd [u64]>>,
 }
@@ -32,11 +37,13 @@ struct Batch<'herd, 'all> {
 impl Batch<'_, '_> {
     fn push(&mut self, key: u64) {
         if self.len == self.keys.len() {
-            let larger = self.member.alloc_slice_fill_copy(64.max(2 * self.len), 0);
+            let larger = self
+                .member
+                .alloc_slice_fill_with(64.max(2 * self.len), |_| MaybeUninit::uninit());
             larger[..self.len].copy_from_slice(self.keys);
             self.keys = larger;
         }
-        self.keys[self.len] = key;
+        self.keys[self.len].write(key);
         self.len += 1;
     }
 }
@@ -45,7 +52,8 @@ impl Drop for Batch<'_, '_> {
     fn drop(&mut self) {
         let keys = std::mem::take(&mut self.keys);
         let mut all = self.all.lock().expect("no system panics");
-        all.push(&keys[..self.len]);
+        // SAFETY: `push` wrote as many.
+        all.push(unsafe { keys[..self.len].assume_init_ref() });
     }
 }
 

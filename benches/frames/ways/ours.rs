@@ -1,10 +1,8 @@
 //! Frame arenas.
 
-use std::sync::Mutex;
-
 use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
-use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle, FrameVec};
+use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas};
 
 use crate::scene::{
     AGENTS, Checksum, Frame, Id, LABELS, Position, instance, is_visible, neighbours, sort_key,
@@ -16,69 +14,33 @@ pub(crate) fn add_systems(app: &mut App) {
         .add_systems(Update, (draw, find_neighbours, write_labels));
 }
 
-/// The list of one batch, shared with the others when the batch is done.
-struct Batch<'arena, 'all> {
-    keys: FrameVec<'arena, u64>,
-    all: &'all Mutex<&'all mut Vec<FrameHandle<[u64]>>>,
-}
-
-impl Drop for Batch<'_, '_> {
-    fn drop(&mut self) {
-        let arena = self.keys.arena();
-        let keys = std::mem::replace(&mut self.keys, arena.vec());
-        let mut all = self.all.lock().expect("no system panics");
-        all.push(keys.share());
-    }
-}
-
 fn draw(
     query: Query<(&Position, &Id)>,
     frame: Res<Frame>,
     checksum: Res<Checksum>,
     arenas: Res<FrameArenas>,
-    mut lists: Local<Vec<FrameHandle<[u64]>>>,
 ) {
-    list_visible(&query, frame.0, &arenas, &mut lists);
-    draw_all(&arenas, &mut lists, arenas.local(), &checksum);
+    draw_all(&query, frame.0, &arenas, arenas.local(), &checksum);
 }
 
-/// Fills the lists of what is visible, in parallel.
-pub(super) fn list_visible(
+/// Lists what is visible, in parallel, and makes the instances in `arena`.
+pub(super) fn draw_all(
     query: &Query<(&Position, &Id)>,
     frame: u32,
     arenas: &FrameArenas,
-    lists: &mut Vec<FrameHandle<[u64]>>,
-) {
-    let all = Mutex::new(lists);
-    query.par_iter().for_each_init(
-        // In a box, because Bevy moves it for each item.
-        || {
-            let arena = arenas.local();
-            arena.boxed(Batch {
-                keys: arena.vec(),
-                all: &all,
-            })
-        },
-        |batch, (position, id)| {
-            if is_visible(frame, id.0) {
-                batch.keys.push(sort_key(*position, id.0));
-            }
-        },
-    );
-}
-
-/// Makes the instances of all lists, in `arena`.
-pub(super) fn draw_all(
-    arenas: &FrameArenas,
-    lists: &mut Vec<FrameHandle<[u64]>>,
     arena: &FrameArena,
     checksum: &Checksum,
 ) {
-    let total = lists.iter().map(|list| arenas[*list].len()).sum();
-    let mut keys = arena.vec_with_capacity(total);
-    for list in lists.drain(..) {
-        keys.extend_from_slice(&arenas[list]);
-    }
+    let visible = arenas.collector();
+    query.par_iter().for_each_init(
+        || visible.batch(),
+        |batch, (position, id)| {
+            if is_visible(frame, id.0) {
+                batch.push(sort_key(*position, id.0));
+            }
+        },
+    );
+    let mut keys = visible.into_vec();
     keys.sort_unstable();
     let instances = arena.alloc_slice_fill_iter(keys.iter().map(|key| instance(*key)));
     checksum.add(sum_of_instances(instances));

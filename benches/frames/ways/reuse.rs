@@ -37,20 +37,43 @@ fn draw(
     checksum.add(sum_of_instances(&instances));
 }
 
-fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, mut near: Local<Vec<Vec<u32>>>) {
-    near.resize_with(AGENTS as usize, Vec::new);
-    for (agent, list) in (0..AGENTS).zip(near.iter_mut()) {
-        list.clear();
-        list.extend(neighbours(frame.0, agent));
+/// All lists in one, with the end of each: faster than a list of lists.
+fn find_neighbours(
+    frame: Res<Frame>,
+    checksum: Res<Checksum>,
+    mut near: Local<Vec<u32>>,
+    mut ends: Local<Vec<usize>>,
+) {
+    near.clear();
+    ends.clear();
+    for agent in 0..AGENTS {
+        near.extend(neighbours(frame.0, agent));
+        ends.push(near.len());
     }
-    checksum.add(near.iter().flatten().map(|other| u64::from(*other)).sum());
+    let lists = pairs(&ends).map(|(start, end)| &near[start..end]);
+    checksum.add(lists.flatten().map(|other| u64::from(*other)).sum());
 }
 
-fn write_labels(frame: Res<Frame>, checksum: Res<Checksum>, mut labels: Local<Vec<String>>) {
-    labels.resize_with(LABELS as usize, String::new);
-    for (number, label) in (0..LABELS).zip(labels.iter_mut()) {
-        label.clear();
-        write_label(label, frame.0, number);
+/// All labels in one, with the end of each.
+fn write_labels(
+    frame: Res<Frame>,
+    checksum: Res<Checksum>,
+    mut text: Local<String>,
+    mut ends: Local<Vec<usize>>,
+) {
+    text.clear();
+    ends.clear();
+    for number in 0..LABELS {
+        write_label(&mut *text, frame.0, number);
+        ends.push(text.len());
     }
-    checksum.add(labels.iter().map(|label| label.len() as u64).sum());
+    let labels = pairs(&ends).map(|(start, end)| &text[start..end]);
+    checksum.add(labels.map(|label| label.len() as u64).sum());
+}
+
+/// Returns where each part starts and ends.
+fn pairs(ends: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    std::iter::once(0)
+        .chain(ends.iter().copied())
+        .zip(ends.iter().copied())
 }

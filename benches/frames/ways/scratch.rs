@@ -1,10 +1,10 @@
-//! Frame arenas, with a scratch arena for what only one system reads.
+//! Frame arenas, with scratch memory for what only one system reads.
 
 use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
-use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas, FrameHandle};
+use bevy_frame_arena::{FrameArenaPlugin, FrameArenas, Scratch};
 
-use super::ours::{draw_all, list_neighbours, list_visible, write_all_labels};
+use super::ours::{draw_all, list_neighbours, write_all_labels};
 use crate::scene::{Checksum, Frame, Id, Position};
 
 pub(crate) fn add_systems(app: &mut App) {
@@ -17,20 +17,15 @@ fn draw(
     frame: Res<Frame>,
     checksum: Res<Checksum>,
     arenas: Res<FrameArenas>,
-    mut lists: Local<Vec<FrameHandle<[u64]>>>,
-    mut scratch: Local<FrameArena>,
+    scratch: Scratch,
 ) {
-    scratch.reset();
-    list_visible(&query, frame.0, &arenas, &mut lists);
-    draw_all(&arenas, &mut lists, &scratch, &checksum);
+    draw_all(&query, frame.0, &arenas, &scratch, &checksum);
 }
 
-fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, mut scratch: Local<FrameArena>) {
-    scratch.reset();
+fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, scratch: Scratch) {
     list_neighbours(&scratch, frame.0, &checksum);
 }
 
-fn write_labels(frame: Res<Frame>, checksum: Res<Checksum>, mut scratch: Local<FrameArena>) {
-    scratch.reset();
+fn write_labels(frame: Res<Frame>, checksum: Res<Checksum>, scratch: Scratch) {
     write_all_labels(&scratch, frame.0, &checksum);
 }

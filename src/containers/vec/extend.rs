@@ -3,6 +3,7 @@
 
 use std::io;
 use std::iter::repeat_n;
+use std::mem::MaybeUninit;
 use std::ops::RangeBounds;
 use std::ptr;
 
@@ -59,6 +60,29 @@ impl<T> FrameVec<'_, T> {
             filled.now += 1;
         }
         filled.now - from
+    }
+
+    /// Appends what an iterator yields, at most `count`, and forgets the rest of it.
+    ///
+    /// `zip` knows which iterators of the standard library keep their word, if it has them by value,
+    /// and then counts but once: what comes from a slice is a `memcpy`.
+    ///
+    /// # Safety
+    /// There is room for `count` more elements.
+    #[inline(always)]
+    unsafe fn fill_from(&mut self, iter: impl Iterator<Item = T>, count: usize) {
+        // SAFETY: the caller promises the room.
+        let places = unsafe { self.elements(self.len, count) };
+        // SAFETY: the memory behind the elements is the list's own, and need not be initialised.
+        let places = unsafe { &mut *(places.as_ptr() as *mut [MaybeUninit<T>]) };
+        let mut filled = Filled {
+            now: self.len,
+            len: &mut self.len,
+        };
+        places.iter_mut().zip(iter).for_each(|(place, value)| {
+            place.write(value);
+            filled.now += 1;
+        });
     }
 
     /// Moves all elements of another list to the end of this one.
@@ -266,6 +290,21 @@ impl<'a, T: Clone> FrameVec<'a, T> {
     }
 }
 
+impl FrameVec<'_, u8> {
+    /// Appends bytes. The length comes first: nothing is left to do behind the copy.
+    ///
+    /// # Safety
+    /// There is room for them.
+    #[inline(always)]
+    pub(in crate::containers) unsafe fn append_bytes_within_capacity(&mut self, bytes: &[u8]) {
+        // SAFETY: the length is not more than the capacity.
+        let place = unsafe { self.place(self.len) };
+        self.len += bytes.len();
+        // SAFETY: there is room for them, and nobody else has a reference to it.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place.as_ptr(), bytes.len()) };
+    }
+}
+
 /// The length of a list that is being filled: stored at the end, also when an iterator panics.
 struct Filled<'v> {
     len: &'v mut usize,
@@ -295,11 +334,21 @@ impl<T> Extend<T> for FrameVec<'_, T> {
     }
 }
 
+/// With one `memcpy` from a slice. An iterator that says how much it yields is taken at its word, and
+/// what it yields beyond that is left.
 impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
     #[inline]
     #[track_caller]
     fn extend<I: IntoIterator<Item = &'e T>>(&mut self, iter: I) {
-        or_fail(self.try_extend(iter.into_iter().copied()));
+        let iter = iter.into_iter().copied();
+        let (least, most) = iter.size_hint();
+        if most == Some(least) {
+            self.reserve(least);
+            // SAFETY: there is room for as many.
+            unsafe { self.fill_from(iter, least) };
+        } else {
+            or_fail(self.try_extend(iter));
+        }
     }
 }
 

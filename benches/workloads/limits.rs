@@ -1,0 +1,55 @@
+//! What ours may cost in instructions and simulated cache misses, against reused buffers.
+
+use crate::cache::{Count, reuse_of};
+use crate::ways::{FLAT, OURS, SCRATCH};
+
+/// Ratios to reused buffers: of instructions, and of misses of either level.
+///
+/// Agents with a slice each miss more: a slice is sixteen bytes, where the end of a part of one list
+/// is eight.
+const LIMITS: [(&str, &str, f64, f64); 7] = [
+    ("boids", OURS, 1.01, 1.08),
+    ("boids", FLAT, 1.00, 1.05),
+    ("meshing", OURS, 1.01, 1.06),
+    ("meshing", SCRATCH, 1.01, 1.05),
+    ("labels", OURS, 0.98, 1.06),
+    ("labels", FLAT, 0.96, 1.05),
+    ("visibility", SCRATCH, 0.95, 1.05),
+];
+
+/// Fewer misses than this are no ratio worth a look.
+const FEW_MISSES: u64 = 1000;
+
+/// Compares, says what exceeds its limit, and returns whether nothing does.
+pub(crate) fn hold(counts: &[Count]) -> bool {
+    let mut hold = true;
+    for (workload, way, instructions, misses) in LIMITS {
+        let mut of_way = counts
+            .iter()
+            .filter(|count| count.workload == workload && count.way == way);
+        let pair = of_way
+            .next()
+            .and_then(|count| Some((count, reuse_of(counts, count)?)));
+        let Some((count, reuse)) = pair else {
+            println!("NOT MEASURED: {workload}, {way}");
+            hold = false;
+            continue;
+        };
+        let all: [(&str, fn(&Count) -> u64, f64); 3] = [
+            ("instructions", |it| it.instructions, instructions),
+            ("L1 misses", |it| it.first_level_misses, misses),
+            ("L2 misses", |it| it.second_level_misses, misses),
+        ];
+        for (what, number, limit) in all {
+            let ratio = number(count) as f64 / number(reuse) as f64;
+            if ratio > limit && number(reuse) >= FEW_MISSES {
+                println!("TOO MANY: {workload}, {way}: {what} {ratio:.3}, limit {limit}");
+                hold = false;
+            }
+        }
+    }
+    if hold {
+        println!("all {} limits hold\n", LIMITS.len());
+    }
+    hold
+}
