@@ -151,7 +151,7 @@ pub use app::{
     FrameArenaPlugin, FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd,
     PaceInfo, PaceSystems, Paces,
 };
-pub use arena::{AllocOrInitError, FrameArena};
+pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
 pub use arenas::{
     Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
     WorkerUsage,

@@ -68,9 +68,15 @@ impl Cursor {
 
     /// Moves to the start of a chunk.
     pub(super) fn enter(&self, chunk: &Chunk) {
+        self.enter_at(chunk, 0);
+    }
+
+    /// Moves to where `used_bytes` of a chunk were in use.
+    pub(super) fn enter_at(&self, chunk: &Chunk, used_bytes: usize) {
         self.end.set(chunk.end_address());
         self.start.store(chunk.start(), Relaxed);
-        self.next.store(chunk.start(), Relaxed);
+        self.next
+            .store(chunk.start().wrapping_add(used_bytes), Relaxed);
     }
 
     /// Makes all of the active chunk free.

@@ -5,8 +5,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use bevy_frame_arena::{
-    ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-    FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle,
+    ArenaError, ArenaScope, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle,
+    FrameLease, FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -28,6 +28,10 @@ assert_impl_all!(FrameUsage: Send, Sync);
 assert_impl_all!(FrameArenaSettings: Send, Sync);
 assert_impl_all!(ArenaError: Send, Sync, std::error::Error);
 assert_impl_all!(HandleError: Send, Sync, std::error::Error);
+
+// A scope is its arena, for one thread.
+assert_not_impl_any!(ArenaScope<'static>: Sync, Clone);
+assert_not_impl_any!(&ArenaScope<'static>: Send, Sync);
 
 // A handle is no way around the traits of what it names.
 assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);
