@@ -142,6 +142,7 @@ mod handles;
 #[cfg(feature = "overlay")]
 mod overlay;
 mod panics;
+mod pool;
 mod settings;
 mod stamp;
 
@@ -163,6 +164,7 @@ pub use error::{ArenaError, ArenaLimit};
 pub use handles::{FrameHandle, HandleError, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
+pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 
 /// The names that most systems need.
@@ -174,6 +176,6 @@ pub mod prelude {
     };
     pub use crate::{
         CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-        FrameString, FrameVec, LeasedHandle, Scratch,
+        FrameString, FrameVec, LeasedHandle, Pool, PoolKey, Scratch,
     };
 }

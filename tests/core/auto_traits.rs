@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use bevy_frame_arena::{
     ArenaError, ArenaScope, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle,
-    FrameLease, FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle,
+    FrameLease, FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolError,
+    PoolIter, PoolIterMut, PoolKey,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -32,6 +33,20 @@ assert_impl_all!(HandleError: Send, Sync, std::error::Error);
 // A scope is its arena, for one thread.
 assert_not_impl_any!(ArenaScope<'static>: Sync, Clone);
 assert_not_impl_any!(&ArenaScope<'static>: Send, Sync);
+
+// A pool is like a `Vec` of its values, and in an arena it stays where that is.
+assert_impl_all!(Pool<u8>: Send, Sync, UnwindSafe, Default);
+assert_impl_all!(Pool<Cell<u8>>: Send);
+assert_not_impl_any!(Pool<Cell<u8>>: Sync);
+assert_not_impl_any!(Pool<Rc<u8>>: Send, Sync);
+assert_not_impl_any!(Pool<u8, &'static FrameArena>: Send, Sync);
+assert_not_impl_any!(PoolIter<'static, Cell<u8>>: Send, Sync);
+assert_not_impl_any!(PoolIterMut<'static, Rc<u8>>: Send, Sync);
+assert_impl_all!(PoolError: Send, Sync, std::error::Error);
+// A key reaches nothing without its pool.
+assert_impl_all!(PoolKey<Rc<u8>>: Send, Sync, Copy, Default, Ord, std::hash::Hash, std::fmt::Debug);
+const _: () = assert!(size_of::<PoolKey<Rc<u8>>>() == 16);
+const _: () = assert!(size_of::<Option<PoolKey<u8>>>() == 16);
 
 // A handle is no way around the traits of what it names.
 assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);

@@ -7,6 +7,8 @@ mod common {
     pub(crate) mod panics;
 }
 
+mod pool;
+mod pool_model;
 mod scope;
 mod scope_model;
 
