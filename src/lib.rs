@@ -138,6 +138,8 @@ mod arena;
 mod arenas;
 mod containers;
 mod error;
+#[cfg(feature = "free_list")]
+mod free_list;
 mod handles;
 #[cfg(feature = "overlay")]
 mod overlay;
@@ -161,6 +163,8 @@ pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
 };
 pub use error::{ArenaError, ArenaLimit};
+#[cfg(feature = "free_list")]
+pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};

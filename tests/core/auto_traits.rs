@@ -48,6 +48,9 @@ assert_impl_all!(PoolKey<Rc<u8>>: Send, Sync, Copy, Default, Ord, std::hash::Has
 const _: () = assert!(size_of::<PoolKey<Rc<u8>>>() == 16);
 const _: () = assert!(size_of::<Option<PoolKey<u8>>>() == 16);
 
+#[cfg(feature = "free_list")]
+assert_not_impl_any!(bevy_frame_arena::FreeList<'static>: Send, Sync, Clone);
+
 // A handle is no way around the traits of what it names.
 assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(FrameHandle<Cell<u8>>: Send, Sync);

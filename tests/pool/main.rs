@@ -7,6 +7,8 @@ mod common {
     pub(crate) mod panics;
 }
 
+#[cfg(feature = "free_list")]
+mod free_list;
 mod pool;
 mod pool_model;
 mod scope;
