@@ -39,6 +39,7 @@ pub(super) struct Place {
 
 impl Chain {
     /// Returns how far the arena has come.
+    #[inline]
     pub(super) fn place(&self, cursor: &Cursor) -> Place {
         Place {
             active: self.active.get(),
@@ -170,6 +171,19 @@ impl Chain {
     pub(super) fn rewind(&mut self, cursor: &mut Cursor) {
         self.rewind_to(Place::default(), cursor);
         *self.moves.get_mut() = 0;
+    }
+
+    /// Whether the arena has not moved on to another chunk since it was at `place`.
+    #[inline]
+    pub(super) fn is_active_at(&self, place: Place) -> bool {
+        self.active.get() == place.active
+    }
+
+    /// Returns to a place in the active chunk: what comes after it is free.
+    #[inline]
+    pub(super) fn step_back_to(&mut self, place: Place, cursor: &mut Cursor) {
+        debug_assert!(self.is_active_at(place));
+        cursor.step_back_to(place.used_bytes);
     }
 
     /// Returns to a place that the arena has been at since it was rewound: what comes after it is

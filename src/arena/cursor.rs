@@ -85,6 +85,12 @@ impl Cursor {
         *self.next.get_mut() = *self.start.get_mut();
     }
 
+    /// Moves back to where `used_bytes` of the active chunk were in use.
+    #[inline]
+    pub(super) fn step_back_to(&mut self, used_bytes: usize) {
+        *self.next.get_mut() = self.start.get_mut().wrapping_add(used_bytes);
+    }
+
     /// Returns the block if it ends at the cursor.
     ///
     /// Two chunks may lie side by side, so that a block at the end of one ends where the other

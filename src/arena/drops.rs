@@ -17,7 +17,7 @@ pub(super) struct DropList {
 }
 
 /// The newest entry of a list at some time.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct DropMark(Option<NonNull<DropEntry>>);
 
 /// One value, or the elements of one slice.
@@ -53,6 +53,7 @@ impl DropList {
     }
 
     /// Returns a mark between what is in the list, and what will be.
+    #[inline]
     pub(super) fn mark(&self) -> DropMark {
         DropMark(self.head.get())
     }

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use super::FrameArena;
 use super::chain::Place;
 use super::drops::DropMark;
+use super::reset::marks_dead;
 use crate::panics::FirstPanic;
 use crate::stamp::{self, Stamp, UNSET};
 
@@ -115,13 +116,30 @@ impl FrameArena {
         self.scope_stamp
     }
 
-    /// Drops, marks and frees what came after the mark.
-    fn rewind_to(&mut self, mark: &Mark, panic: &mut FirstPanic) {
-        self.drops.run_to(mark.drops, panic);
+    /// Frees what came after the mark.
+    #[inline]
+    fn rewind_to(&mut self, mark: &Mark) {
         self.peaks.note(self.used_now());
+        self.stamp = mark.stamp;
+        let is_plain = !marks_dead(self.fill_recycled)
+            && self.drops.mark() == mark.drops
+            && self.chain.is_active_at(mark.place);
+        if is_plain {
+            self.chain.step_back_to(mark.place, &mut self.cursor);
+        } else {
+            self.rewind_to_slow(mark);
+        }
+    }
+
+    /// Drops, marks and frees what came after the mark.
+    #[cold]
+    #[inline(never)]
+    fn rewind_to_slow(&mut self, mark: &Mark) {
+        let mut panic = FirstPanic::default();
+        self.drops.run_to(mark.drops, &mut panic);
         self.mark_dead_since(mark.place);
         self.chain.rewind_to(mark.place, &mut self.cursor);
-        self.stamp = mark.stamp;
+        panic.resume();
     }
 }
 
@@ -184,12 +202,11 @@ struct Rewind<'a> {
 impl Drop for Rewind<'_> {
     #[inline]
     fn drop(&mut self) {
-        let mut panic = FirstPanic::default();
-        self.arena.rewind_to(&self.mark, &mut panic);
-        panic.resume();
+        self.arena.rewind_to(&self.mark);
     }
 }
 
+#[inline]
 fn enter<R>(
     arena: &mut FrameArena,
     outer: Option<&Outer<'_>>,

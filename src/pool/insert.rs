@@ -104,16 +104,15 @@ impl<T, A: Allocator + Clone> Pool<T, A> {
         // Given before `make` is called: if it panics, it may have told somebody the key.
         self.last_stamp = stamp::after(self.last_stamp);
         let key = PoolKey::new(number, to_keep(self.last_stamp));
-        let value = make(key);
-        match slot_mut(&mut self.blocks, number) {
-            Some(slot @ &mut Slot::Vacant { next }) => {
-                self.first_vacant = next;
-                self.len += 1;
-                let stamp = key.stamp;
-                *slot = Slot::Taken { stamp, value };
-            }
-            _ => unreachable!("the first vacant slot is there, and vacant"),
-        }
+        let Some(slot @ &mut Slot::Vacant { next }) = slot_mut(&mut self.blocks, number) else {
+            unreachable!("the first vacant slot is there, and vacant");
+        };
+        *slot = Slot::Taken {
+            stamp: key.stamp,
+            value: make(key),
+        };
+        self.first_vacant = next;
+        self.len += 1;
         key
     }
 
