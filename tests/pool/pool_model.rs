@@ -33,7 +33,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Clear),
         1 => (0..100_usize).prop_map(Step::Reserve),
     ];
-    vec(step, 0..if cfg!(miri) { 30 } else { 300 })
+    vec(step, 0..if cfg!(miri) { 30 } else { 120 })
 }
 
 /// A number in a value of some kind.
