@@ -14,6 +14,7 @@ mod peaks;
 mod poison;
 mod refill;
 mod reset;
+mod scope;
 mod slices;
 mod stock;
 mod values;
@@ -36,6 +37,7 @@ use self::owner::{OwnerOnly, ThreadBound};
 use self::peaks::Peaks;
 pub(crate) use self::peaks::WINDOW_STEPS;
 use self::reset::marks_dead;
+pub use self::scope::ArenaScope;
 pub(crate) use self::slices::aligned::refuse_alignment;
 pub(crate) use self::stock::Stock;
 pub use self::values::AllocOrInitError;
@@ -44,7 +46,7 @@ pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_CAPACITY_BYTES};
-use crate::stamp::{self, Stamp};
+use crate::stamp::{self, Stamp, UNSET};
 
 /// A bump region: allocation moves a cursor, and everything is freed at once.
 ///
@@ -90,6 +92,8 @@ pub struct FrameArena {
     growth: OwnerOnly<Growth>,
     peaks: Peaks,
     budget: Arc<Budget>,
+    /// The stamp of the newest scope, or `UNSET`.
+    scope_stamp: Stamp,
     /// Alone makes the arena `!Sync`, so that the compiler names it.
     _bound: ThreadBound,
 }
@@ -185,6 +189,7 @@ impl FrameArena {
             growth: OwnerOnly(growth),
             peaks: Peaks::default(),
             budget,
+            scope_stamp: UNSET,
             _bound: ThreadBound::default(),
         }
     }

@@ -138,10 +138,13 @@ mod arena;
 mod arenas;
 mod containers;
 mod error;
+#[cfg(feature = "free_list")]
+mod free_list;
 mod handles;
 #[cfg(feature = "overlay")]
 mod overlay;
 mod panics;
+mod pool;
 mod settings;
 mod stamp;
 
@@ -151,7 +154,7 @@ pub use app::{
     FrameArenaPlugin, FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd,
     PaceInfo, PaceSystems, Paces,
 };
-pub use arena::{AllocOrInitError, FrameArena};
+pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
 pub use arenas::{
     Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
     WorkerUsage,
@@ -160,9 +163,12 @@ pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
 };
 pub use error::{ArenaError, ArenaLimit};
+#[cfg(feature = "free_list")]
+pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
+pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 
 /// The names that most systems need.
@@ -174,6 +180,6 @@ pub mod prelude {
     };
     pub use crate::{
         CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-        FrameString, FrameVec, LeasedHandle, Scratch,
+        FrameString, FrameVec, LeasedHandle, Pool, PoolKey, Scratch,
     };
 }

@@ -87,6 +87,7 @@ pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
 }
 
 /// Returns the stamp that follows one of [`standalone`] or of this function; each may be passed once.
+#[inline]
 pub(crate) fn after(stamp: Stamp) -> Stamp {
     next_in_block(stamp).unwrap_or_else(standalone)
 }

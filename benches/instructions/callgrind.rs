@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Count;
+use crate::blocks::CHURN;
 use crate::cases::{FRAME, MAP, PUSH, PUSH_EXCLUSIVE, PUSH_U32};
 use crate::temporaries::BATCH;
 
@@ -81,7 +82,7 @@ fn read_part(part: &Path, label: &str) -> Result<Count, String> {
 
 /// Some measured functions make a thousand calls of their own.
 fn calls_in_one(case: &str) -> f64 {
-    if [FRAME, PUSH, PUSH_EXCLUSIVE, PUSH_U32, MAP, BATCH].contains(&case) {
+    if [FRAME, PUSH, PUSH_EXCLUSIVE, PUSH_U32, MAP, BATCH, CHURN].contains(&case) {
         1000.0
     } else {
         1.0

@@ -4,6 +4,7 @@
 //! grown beyond what is recorded in `limits.rs`. The counts are exact on any machine, however
 //! noisy, of one architecture and compiler.
 
+mod blocks;
 mod callgrind;
 mod cases;
 #[path = "../common/contender.rs"]
@@ -14,6 +15,7 @@ mod heap;
 mod limit;
 mod limits;
 mod lookups;
+mod objects;
 mod schedule;
 mod temporaries;
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         lookups::run_all();
         temporaries::run_all();
         schedule::run_all();
+        objects::run_all();
         return ExitCode::SUCCESS;
     }
     if !has("--bench") {

@@ -26,7 +26,28 @@ pub(super) struct Chain {
     moves: AtomicU32,
 }
 
+/// How far an arena has come: all that was handed out so far lies before it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
+    /// The index of the active chunk.
+    active: usize,
+    /// Bytes used in it.
+    used_bytes: usize,
+    /// Bytes used in the chunks before it.
+    closed_bytes: usize,
+}
+
 impl Chain {
+    /// Returns how far the arena has come.
+    #[inline]
+    pub(super) fn place(&self, cursor: &Cursor) -> Place {
+        Place {
+            active: self.active.get(),
+            used_bytes: cursor.used_bytes(),
+            closed_bytes: self.closed_bytes(),
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.chunks.borrow().is_empty()
     }
@@ -121,30 +142,62 @@ impl Chain {
         cursor.enter(&chunks[index]);
     }
 
-    /// Calls `visit` for each chunk with the bytes that are used in it.
-    pub(super) fn for_each_used(&mut self, cursor: &Cursor, mut visit: impl FnMut(&Chunk, usize)) {
+    /// Calls `visit` for the memory of each chunk that was handed out since `place`: where it
+    /// starts, and how many bytes.
+    pub(super) fn for_each_used_since(
+        &mut self,
+        place: Place,
+        cursor: &Cursor,
+        mut visit: impl FnMut(*mut u8, usize),
+    ) {
         let active = *self.active.get_mut();
-        for (index, chunk) in self.chunks.get_mut().iter().enumerate().take(active + 1) {
-            let is_active = index == active;
-            visit(
-                chunk,
-                if is_active {
-                    cursor.used_bytes()
-                } else {
-                    chunk.used_bytes
-                },
-            );
+        let chunks = self.chunks.get_mut().iter().enumerate();
+        for (index, chunk) in chunks.take(active + 1).skip(place.active) {
+            let used = if index == active {
+                cursor.used_bytes()
+            } else {
+                chunk.used_bytes
+            };
+            let before = if index == place.active {
+                place.used_bytes
+            } else {
+                0
+            };
+            visit(chunk.start().wrapping_add(before), used - before);
         }
     }
 
     /// Returns to the first chunk; all of them are free.
     pub(super) fn rewind(&mut self, cursor: &mut Cursor) {
-        if let Some(first) = self.chunks.get_mut().first() {
-            cursor.enter(first);
-        }
-        *self.active.get_mut() = 0;
-        *self.closed_bytes.get_mut() = 0;
+        self.rewind_to(Place::default(), cursor);
         *self.moves.get_mut() = 0;
+    }
+
+    /// Whether the arena has not moved on to another chunk since it was at `place`.
+    #[inline]
+    pub(super) fn is_active_at(&self, place: Place) -> bool {
+        self.active.get() == place.active
+    }
+
+    /// Returns to a place in the active chunk: what comes after it is free.
+    #[inline]
+    pub(super) fn step_back_to(&mut self, place: Place, cursor: &mut Cursor) {
+        debug_assert!(self.is_active_at(place));
+        cursor.step_back_to(place.used_bytes);
+    }
+
+    /// Returns to a place that the arena has been at since it was rewound: what comes after it is
+    /// free.
+    ///
+    /// The chunks before it, and its own, are where they were: those that are moved on to come
+    /// behind the active one.
+    pub(super) fn rewind_to(&mut self, place: Place, cursor: &mut Cursor) {
+        // There was none yet if a scope made the first chunk, and then nothing was used.
+        if let Some(chunk) = self.chunks.get_mut().get(place.active) {
+            cursor.enter_at(chunk, place.used_bytes);
+        }
+        *self.active.get_mut() = place.active;
+        *self.closed_bytes.get_mut() = place.closed_bytes;
     }
 
     /// Frees all chunks.

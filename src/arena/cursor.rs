@@ -68,9 +68,15 @@ impl Cursor {
 
     /// Moves to the start of a chunk.
     pub(super) fn enter(&self, chunk: &Chunk) {
+        self.enter_at(chunk, 0);
+    }
+
+    /// Moves to where `used_bytes` of a chunk were in use.
+    pub(super) fn enter_at(&self, chunk: &Chunk, used_bytes: usize) {
         self.end.set(chunk.end_address());
         self.start.store(chunk.start(), Relaxed);
-        self.next.store(chunk.start(), Relaxed);
+        self.next
+            .store(chunk.start().wrapping_add(used_bytes), Relaxed);
     }
 
     /// Makes all of the active chunk free, and returns the bytes that were in use in it.
@@ -81,6 +87,12 @@ impl Cursor {
         let used_bytes = next.addr().wrapping_sub(start.addr());
         *next = start;
         used_bytes
+    }
+
+    /// Moves back to where `used_bytes` of the active chunk were in use.
+    #[inline]
+    pub(super) fn step_back_to(&mut self, used_bytes: usize) {
+        *self.next.get_mut() = self.start.get_mut().wrapping_add(used_bytes);
     }
 
     /// Returns the block if it ends at the cursor.

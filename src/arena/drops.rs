@@ -16,6 +16,10 @@ pub(super) struct DropList {
     head: Cell<Option<NonNull<DropEntry>>>,
 }
 
+/// The newest entry of a list at some time.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct DropMark(Option<NonNull<DropEntry>>);
+
 /// One value, or the elements of one slice.
 struct DropEntry {
     next: Option<NonNull<DropEntry>>,
@@ -48,9 +52,22 @@ impl DropList {
         self.head.get().is_none()
     }
 
+    /// Returns a mark between what is in the list, and what will be.
+    #[inline]
+    pub(super) fn mark(&self) -> DropMark {
+        DropMark(self.head.get())
+    }
+
     /// Drops everything in the list, each value once, even when one of them panics.
     pub(super) fn run(&mut self, panic: &mut FirstPanic) {
-        while let Some(entry) = *self.head.get_mut() {
+        self.run_to(DropMark(None), panic);
+    }
+
+    /// Drops what was added since the mark, each value once, even when one of them panics.
+    pub(super) fn run_to(&mut self, mark: DropMark, panic: &mut FirstPanic) {
+        while let Some(entry) = *self.head.get_mut()
+            && Some(entry) != mark.0
+        {
             // SAFETY: `push` wrote the entry, and its caller keeps it in place until now.
             let entry = unsafe { entry.read() };
             // Unlinked before anything is dropped: nothing runs twice.

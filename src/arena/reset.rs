@@ -3,6 +3,7 @@
 
 use std::ptr;
 
+use super::chain::Place;
 use super::peaks::Trim;
 use super::{FrameArena, poison};
 use crate::panics::FirstPanic;
@@ -121,25 +122,29 @@ impl FrameArena {
     fn clean_up(&mut self, panic: &mut FirstPanic) {
         self.drops.run(panic);
         self.peaks.note(self.used_now());
-        if marks_dead(self.fill_recycled) {
-            self.mark_dead();
-        }
+        self.mark_dead_since(Place::default());
         self.chain.rewind(&mut self.cursor);
         *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
     }
 
-    /// Fills or poisons what was handed out.
-    fn mark_dead(&mut self) {
+    /// Fills or poisons what was handed out since `place`, where somebody looks at it.
+    ///
+    /// It is about to be free: what was shared there is dropped, and no stamp leads to it.
+    pub(super) fn mark_dead_since(&mut self, place: Place) {
         let fill = self.fill_recycled;
-        self.chain.for_each_used(&self.cursor, |chunk, used| {
-            poison::mark_live(chunk.start(), used);
+        if !marks_dead(fill) {
+            return;
+        }
+        let mark = |start, bytes| {
+            poison::mark_live(start, bytes);
             if fill {
-                // SAFETY: `used` bytes of the chunk were handed out, and with `&mut self` nobody
-                // holds any of them.
-                unsafe { ptr::write_bytes(chunk.start(), FILL, used) };
+                // SAFETY: these bytes of a chunk were handed out, and with `&mut self` nobody holds
+                // any of them.
+                unsafe { ptr::write_bytes(start, FILL, bytes) };
             }
-            poison::mark_dead(chunk.start(), used);
-        });
+            poison::mark_dead(start, bytes);
+        };
+        self.chain.for_each_used_since(place, &self.cursor, mark);
     }
 
     fn obey(&mut self, verdict: Trim) {

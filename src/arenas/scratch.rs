@@ -16,7 +16,7 @@ use std::sync::Arc;
 use self::stack::{Slot, Stack};
 use super::FrameArenas;
 use super::claims::Claims;
-use crate::arena::{Budget, FrameArena, WINDOW_STEPS};
+use crate::arena::{ArenaScope, Budget, FrameArena, WINDOW_STEPS};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
 use crate::stamp::{self, Stamp};
@@ -142,6 +142,30 @@ impl Scratch<'_> {
     #[inline]
     pub fn reset(&mut self) {
         self.arena_mut().reset();
+    }
+
+    /// Calls `work` with a scope of this arena, which is free again afterwards: see
+    /// [`FrameArena::scope`].
+    ///
+    /// # Panics
+    /// If `work` or the destructor of a shared value panics.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let mut scratch = arenas.scratch();
+    /// let weights = scratch.share_slice_copy(&[1, 2, 3]);
+    /// for factor in 0..10 {
+    ///     scratch.scope(|scope| {
+    ///         let mut scaled = scope.vec();
+    ///         scaled.extend(scope.get(weights).unwrap_or_default().iter().map(|w| w * factor));
+    ///     });
+    /// }
+    /// assert_eq!(scratch.used_bytes(), 16);
+    /// ```
+    #[inline]
+    pub fn scope<R>(&mut self, work: impl FnOnce(ArenaScope<'_>) -> R) -> R {
+        self.arena_mut().scope(work)
     }
 
     // Not `DerefMut`: with that, a caller could put another arena in its place.

@@ -5,8 +5,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use bevy_frame_arena::{
-    ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-    FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle,
+    ArenaError, ArenaScope, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle,
+    FrameLease, FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolError,
+    PoolIter, PoolIterMut, PoolKey,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -28,6 +29,27 @@ assert_impl_all!(FrameUsage: Send, Sync);
 assert_impl_all!(FrameArenaSettings: Send, Sync);
 assert_impl_all!(ArenaError: Send, Sync, std::error::Error);
 assert_impl_all!(HandleError: Send, Sync, std::error::Error);
+
+// A scope is its arena, for one thread.
+assert_not_impl_any!(ArenaScope<'static>: Sync, Clone);
+assert_not_impl_any!(&ArenaScope<'static>: Send, Sync);
+
+// A pool is like a `Vec` of its values, and in an arena it stays where that is.
+assert_impl_all!(Pool<u8>: Send, Sync, UnwindSafe, Default);
+assert_impl_all!(Pool<Cell<u8>>: Send);
+assert_not_impl_any!(Pool<Cell<u8>>: Sync);
+assert_not_impl_any!(Pool<Rc<u8>>: Send, Sync);
+assert_not_impl_any!(Pool<u8, &'static FrameArena>: Send, Sync);
+assert_not_impl_any!(PoolIter<'static, Cell<u8>>: Send, Sync);
+assert_not_impl_any!(PoolIterMut<'static, Rc<u8>>: Send, Sync);
+assert_impl_all!(PoolError: Send, Sync, std::error::Error);
+// A key reaches nothing without its pool.
+assert_impl_all!(PoolKey<Rc<u8>>: Send, Sync, Copy, Default, Ord, std::hash::Hash, std::fmt::Debug);
+const _: () = assert!(size_of::<PoolKey<Rc<u8>>>() == 16);
+const _: () = assert!(size_of::<Option<PoolKey<u8>>>() == 16);
+
+#[cfg(feature = "free_list")]
+assert_not_impl_any!(bevy_frame_arena::FreeList<'static>: Send, Sync, Clone);
 
 // A handle is no way around the traits of what it names.
 assert_not_impl_any!(FrameHandle<Rc<u8>>: Send, Sync);

@@ -1,0 +1,234 @@
+//! Objects that are made and freed one by one: in pools, and in a free list.
+
+use std::alloc::{GlobalAlloc, System};
+use std::hint::black_box;
+
+use bevy_frame_arena::{FrameArena, Pool, PoolKey};
+use mimalloc::MiMalloc;
+use slab::Slab;
+use slotmap::{DefaultKey, SlotMap};
+
+use crate::blocks;
+use crate::callgrind::segment;
+
+const INSERT: &str = "object of 64 bytes, made";
+const REMOVE: &str = "object of 64 bytes, removed";
+const GET: &str = "object looked up";
+const VISIT: &str = "1,000 objects visited, every second slot vacant";
+const SCOPE: &str = "scope with a u64 in it";
+
+/// What ours may cost.
+pub(crate) fn limits() -> impl Iterator<Item = (&'static str, f64)> {
+    let pool = [
+        (INSERT, 46.0),
+        (REMOVE, 31.0),
+        (GET, 17.0),
+        (VISIT, 20_450.0),
+        (SCOPE, 75.0),
+    ];
+    pool.into_iter().chain(blocks::limits())
+}
+
+pub(crate) fn run_all() {
+    run::<Pool<Object>>();
+    run::<SlotMap<DefaultKey, Object>>();
+    run::<thunderdome::Arena<Object>>();
+    run::<Slab<Object>>();
+    run_heap("malloc", &System);
+    run_heap("mimalloc", &MiMalloc);
+    let mut arena = FrameArena::new(4096);
+    arena.alloc(7_u64);
+    segment(SCOPE, "ours", || {
+        black_box(measured_scope(black_box(&mut arena), black_box(7)));
+    });
+    blocks::run_all();
+}
+
+type Object = [u64; 8];
+
+const OBJECTS: u64 = 1000;
+
+/// A container whose objects are named by keys.
+trait Objects: Default {
+    const NAME: &'static str;
+    type Key: Copy;
+
+    fn insert(&mut self, object: Object) -> Self::Key;
+    fn remove(&mut self, key: Self::Key) -> Option<Object>;
+    fn get(&self, key: Self::Key) -> Option<&Object>;
+    fn sum(&self) -> u64;
+}
+
+impl Objects for Pool<Object> {
+    const NAME: &'static str = "ours";
+    type Key = PoolKey<Object>;
+
+    #[inline(always)]
+    fn insert(&mut self, object: Object) -> Self::Key {
+        self.insert(object)
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, key: Self::Key) -> Option<Object> {
+        self.remove(key)
+    }
+
+    #[inline(always)]
+    fn get(&self, key: Self::Key) -> Option<&Object> {
+        self.get(key)
+    }
+
+    #[inline(always)]
+    fn sum(&self) -> u64 {
+        self.iter().map(|(_, object)| object[0]).sum()
+    }
+}
+
+impl Objects for SlotMap<DefaultKey, Object> {
+    const NAME: &'static str = "slotmap";
+    type Key = DefaultKey;
+
+    #[inline(always)]
+    fn insert(&mut self, object: Object) -> Self::Key {
+        self.insert(object)
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, key: Self::Key) -> Option<Object> {
+        self.remove(key)
+    }
+
+    #[inline(always)]
+    fn get(&self, key: Self::Key) -> Option<&Object> {
+        self.get(key)
+    }
+
+    #[inline(always)]
+    fn sum(&self) -> u64 {
+        self.values().map(|object| object[0]).sum()
+    }
+}
+
+impl Objects for thunderdome::Arena<Object> {
+    const NAME: &'static str = "thunderdome";
+    type Key = thunderdome::Index;
+
+    #[inline(always)]
+    fn insert(&mut self, object: Object) -> Self::Key {
+        self.insert(object)
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, key: Self::Key) -> Option<Object> {
+        self.remove(key)
+    }
+
+    #[inline(always)]
+    fn get(&self, key: Self::Key) -> Option<&Object> {
+        self.get(key)
+    }
+
+    #[inline(always)]
+    fn sum(&self) -> u64 {
+        self.iter().map(|(_, object)| object[0]).sum()
+    }
+}
+
+impl Objects for Slab<Object> {
+    const NAME: &'static str = "slab (stale keys resolve)";
+    type Key = usize;
+
+    #[inline(always)]
+    fn insert(&mut self, object: Object) -> Self::Key {
+        self.insert(object)
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, key: Self::Key) -> Option<Object> {
+        self.try_remove(key)
+    }
+
+    #[inline(always)]
+    fn get(&self, key: Self::Key) -> Option<&Object> {
+        self.get(key)
+    }
+
+    #[inline(always)]
+    fn sum(&self) -> u64 {
+        self.iter().map(|(_, object)| object[0]).sum()
+    }
+}
+
+/// With every second one of twice as many objects removed, so that slots are vacant.
+fn run<O: Objects>() {
+    let mut objects = O::default();
+    let keys: Vec<_> = (0..2 * OBJECTS).map(|n| objects.insert([n; 8])).collect();
+    for key in keys.iter().skip(1).step_by(2) {
+        objects.remove(*key);
+    }
+    segment(INSERT, O::NAME, || {
+        let key = measured_insert(black_box(&mut objects), black_box([7; 8]));
+        black_box(objects.remove(key));
+    });
+    segment(REMOVE, O::NAME, || {
+        let key = objects.insert(black_box([7; 8]));
+        black_box(measured_remove(black_box(&mut objects), key));
+    });
+    segment(GET, O::NAME, || {
+        black_box(measured_get(black_box(&objects), black_box(keys[2])));
+    });
+    segment(VISIT, O::NAME, || {
+        black_box(measured_sum(black_box(&objects)));
+    });
+}
+
+/// A box for each object: its address is its key.
+fn run_heap(name: &str, heap: &impl GlobalAlloc) {
+    let others: Vec<_> = (0..OBJECTS).map(|n| blocks::make(heap, [n; 8])).collect();
+    segment(INSERT, name, || {
+        let object = measured_make(black_box(heap), black_box([7; 8]));
+        blocks::free(heap, object);
+    });
+    segment(REMOVE, name, || {
+        let object = blocks::make(heap, black_box([7; 8]));
+        measured_free(black_box(heap), object);
+    });
+    for object in others {
+        blocks::free(heap, object);
+    }
+}
+
+#[inline(never)]
+fn measured_insert<O: Objects>(objects: &mut O, object: Object) -> O::Key {
+    objects.insert(object)
+}
+
+#[inline(never)]
+fn measured_remove<O: Objects>(objects: &mut O, key: O::Key) -> Option<Object> {
+    objects.remove(key)
+}
+
+#[inline(never)]
+fn measured_get<O: Objects>(objects: &O, key: O::Key) -> Option<&Object> {
+    objects.get(key)
+}
+
+#[inline(never)]
+fn measured_sum<O: Objects>(objects: &O) -> u64 {
+    objects.sum()
+}
+
+#[inline(never)]
+fn measured_make(heap: &impl GlobalAlloc, object: Object) -> blocks::Made<Object> {
+    blocks::make(heap, object)
+}
+
+#[inline(never)]
+fn measured_free(heap: &impl GlobalAlloc, object: blocks::Made<Object>) {
+    blocks::free(heap, object);
+}
+
+#[inline(never)]
+fn measured_scope(arena: &mut FrameArena, value: u64) -> u64 {
+    arena.scope(|scope| *black_box(scope.alloc(value)))
+}
