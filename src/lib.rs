@@ -147,9 +147,10 @@ mod stamp;
 
 #[cfg(feature = "bevy")]
 pub use app::{
-    ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin, FrameArenaPacePlugin,
-    FrameArenaPlugin, FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd,
-    PaceInfo, PaceSystems, Paces,
+    ArenaReport, ArenaTotals, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
+    FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaReport,
+    FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems,
+    Paces,
 };
 pub use arena::{AllocOrInitError, FrameArena};
 pub use arenas::{
