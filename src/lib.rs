@@ -163,7 +163,7 @@ pub use containers::{
 pub use error::{ArenaError, ArenaLimit};
 pub use handles::{FrameHandle, HandleError, StepCrossing};
 #[cfg(feature = "overlay")]
-pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
+pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 
 /// The names that most systems need.

@@ -103,10 +103,10 @@ impl ArenaTotals {
     /// Returns what happened since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
-            periods: self.periods - earlier.periods,
-            overflows: self.overflows - earlier.overflows,
-            refusals: self.refusals - earlier.refusals,
-            stale_lookups: self.stale_lookups - earlier.stale_lookups,
+            periods: self.periods.saturating_sub(earlier.periods),
+            overflows: self.overflows.saturating_sub(earlier.overflows),
+            refusals: self.refusals.saturating_sub(earlier.refusals),
+            stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
         }
     }
 }
