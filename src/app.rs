@@ -1,21 +1,38 @@
 //! The Bevy side: plugins, schedules, diagnostics and the hand-over to other worlds.
 
+mod bytes;
+mod clock;
 mod diagnostics;
 mod extracted_frame;
+mod figures;
 mod frame_start;
+mod log;
 mod pace;
 mod params;
 mod plugin;
+mod problems;
 mod publisher;
+mod report;
 #[cfg(debug_assertions)]
 mod steps;
 mod sub_app;
+mod warnings;
 
+#[cfg(feature = "overlay")]
+pub(crate) use self::bytes::Bytes;
+#[cfg(feature = "overlay")]
+pub(crate) use self::clock::{Timer, now};
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
 pub use self::extracted_frame::ExtractedFrame;
 pub use self::frame_start::{FrameArenaSchedule, FrameArenaSystems};
+#[cfg(feature = "overlay")]
+pub(crate) use self::log::Count;
+pub use self::log::FrameArenaLogPlugin;
 pub use self::pace::{
     ArenasOf, FixedStep, FrameArenaPacePlugin, PaceEnd, PaceInfo, PaceSystems, Paces,
 };
 pub use self::plugin::FrameArenaPlugin;
+#[cfg(feature = "overlay")]
+pub(crate) use self::problems::{Cause, Problem, is_nearly_full, problems_of};
+pub use self::report::{ArenaReport, ArenaTotals, FrameArenaReport};
 pub use self::sub_app::FrameArenaSubAppPlugin;

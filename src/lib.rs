@@ -150,9 +150,10 @@ mod stamp;
 
 #[cfg(feature = "bevy")]
 pub use app::{
-    ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin, FrameArenaPacePlugin,
-    FrameArenaPlugin, FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd,
-    PaceInfo, PaceSystems, Paces,
+    ArenaReport, ArenaTotals, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
+    FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaReport,
+    FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems,
+    Paces,
 };
 pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
 pub use arenas::{
@@ -167,7 +168,7 @@ pub use error::{ArenaError, ArenaLimit};
 pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, StepCrossing};
 #[cfg(feature = "overlay")]
-pub use overlay::{FrameArenaOverlay, FrameArenaOverlayPlugin};
+pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 

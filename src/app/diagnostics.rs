@@ -5,15 +5,24 @@ use bevy_app::{App, Plugin};
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticPath, DiagnosticsStore};
 use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Res, ResMut};
+use bevy_time::{Real, Time};
 
+use super::clock::now;
 use super::frame_start::{FrameArenaSchedule, FrameArenaSystems};
 use super::publisher::{UsagePublisher, worker_path};
+use super::report::{FRAME_PREFIX, FrameArenaReport};
 use crate::arenas::FrameArenas;
 
 /// Publishes the figures of each frame; [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds it.
 ///
-/// They are those of the frame that just ended. Memory is given in MiB. Each worker thread has a
-/// diagnostic too, with the memory it used: see [`worker`](Self::worker).
+/// They are those of the frame that just ended, as [`FrameArenaReport`](crate::FrameArenaReport) has
+/// them. Memory is given in MiB. Each worker thread has a diagnostic too, with the memory it used:
+/// see [`worker`](Self::worker). Bevy's own overlay shows them like any diagnostic
+/// (`DiagnosticsOverlay::new("Arenas", vec![FrameArenaDiagnosticsPlugin::USED.into()])`); for a
+/// picture made for them see the feature `overlay`.
+///
+/// The time of a measurement is that of Bevy's `Time<Real>`; without a `TimePlugin` it is the
+/// system's, and in a browser nothing is measured then.
 ///
 /// ```
 /// use bevy_app::App;
@@ -37,17 +46,23 @@ pub struct FrameArenaDiagnosticsPlugin {
 }
 
 impl FrameArenaDiagnosticsPlugin {
-    /// Memory handed out in the frame, by all workers.
+    /// Memory in use when the frame ended, by all workers.
     pub const USED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/used");
-    /// The most memory handed out in any frame so far.
+    /// The most memory that each worker had in use at once in the frame, added up.
+    pub const PEAK: DiagnosticPath = DiagnosticPath::const_new("frame_arena/peak");
+    /// The highest [`PEAK`](Self::PEAK) of any frame so far.
     pub const HIGH_WATERMARK: DiagnosticPath =
         DiagnosticPath::const_new("frame_arena/high_watermark");
+    /// The most memory that [scratch](crate::Scratch) had in use at once so far.
+    pub const SCRATCH: DiagnosticPath = DiagnosticPath::const_new("frame_arena/scratch");
     /// Memory held from the global allocator; where untouched, it is address space alone.
     pub const RESERVED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/reserved");
     /// Threads that allocated in the frame.
     pub const WORKERS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/workers");
     /// How often an allocation did not fit into a worker's chunk.
     pub const OVERFLOWS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/overflows");
+    /// Allocations that a limit refused.
+    pub const REFUSALS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/refusals");
     /// Generations that a lease keeps from being recycled.
     pub const PARKED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/parked");
     /// Lookups of stale or foreign handles.
@@ -56,7 +71,7 @@ impl FrameArenaDiagnosticsPlugin {
     /// Returns the diagnostic of the threads with this name, `frame_arena/worker/NAME`: memory
     /// that they used in the frame. It exists once such a thread has allocated.
     pub fn worker(thread_name: &str) -> DiagnosticPath {
-        worker_path(PREFIX, thread_name)
+        worker_path(FRAME_PREFIX, thread_name)
     }
 }
 
@@ -71,19 +86,22 @@ impl Default for FrameArenaDiagnosticsPlugin {
 impl Plugin for FrameArenaDiagnosticsPlugin {
     fn build(&self, app: &mut App) {
         app.init_resource::<DiagnosticsStore>();
-        let mut publisher = UsagePublisher::new(PREFIX, self.max_history_length);
+        let mut publisher = UsagePublisher::new(FRAME_PREFIX, self.max_history_length);
         publisher.register(&mut app.world_mut().resource_mut::<DiagnosticsStore>());
-        let publish_usage =
-            move |arenas: Option<Res<FrameArenas>>, store: Option<ResMut<DiagnosticsStore>>| {
-                if let (Some(arenas), Some(mut store)) = (arenas, store) {
-                    publisher.publish(arenas.usage(), &mut store);
-                }
+        let publish_usage = move |report: Option<Res<FrameArenaReport>>,
+                                  store: Option<ResMut<DiagnosticsStore>>,
+                                  time: Option<Res<Time<Real>>>,
+                                  arenas: Option<Res<FrameArenas>>| {
+            let (Some(report), Some(mut store), Some(_)) = (report, store, arenas) else {
+                return;
             };
+            if let (Some(arenas), Some(now)) = (report.get(FRAME_PREFIX), now(time.as_deref())) {
+                publisher.publish(&arenas.usage, now, &mut store);
+            }
+        };
         app.add_systems(
             FrameArenaSchedule,
             publish_usage.in_set(FrameArenaSystems::Diagnostics),
         );
     }
 }
-
-const PREFIX: &str = "frame_arena";

@@ -11,7 +11,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::ResMut;
@@ -21,6 +20,7 @@ pub(super) use self::edges::keep_edges;
 pub use self::list::{PaceInfo, Paces};
 pub(super) use self::name::{prefix_of, words_of};
 pub use self::plugin::{FrameArenaPacePlugin, PaceEnd};
+use super::figures::FigureSinks;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -135,7 +135,7 @@ impl<P: 'static> ArenasOf<P> {
     pub fn end_period(
         arenas: Option<ResMut<Self>>,
         paces: Option<ResMut<Paces>>,
-        store: Option<ResMut<DiagnosticsStore>>,
+        sinks: FigureSinks,
     ) {
         let Some(mut arenas) = arenas else {
             return;
@@ -143,9 +143,9 @@ impl<P: 'static> ArenasOf<P> {
         // The end of a period is no news; leave change detection to the user.
         let arenas = arenas.bypass_change_detection();
         arenas.swap();
-        if let (Some(mut paces), Some(mut store)) = (paces, store) {
+        if let Some(mut paces) = paces {
             let paces = paces.bypass_change_detection();
-            paces.publish::<P>(arenas.usage(), &mut store);
+            paces.publish::<P>(arenas, sinks);
         }
     }
 

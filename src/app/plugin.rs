@@ -3,15 +3,20 @@
 
 use bevy_app::{App, Plugin};
 use bevy_ecs::schedule::{IntoScheduleConfigs, SingleThreadedExecutor};
+use bevy_ecs::system::Res;
 
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
+use super::figures::{FigureSinks, Figures};
 use super::frame_start::{FrameArenaSchedule, FrameArenaSystems, run_at_frame_start, swap_arenas};
+use super::report::{FRAME_PREFIX, FrameArenaReport, label_of};
 #[cfg(debug_assertions)]
 use super::steps::watch_steps;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
-/// Adds [`FrameArenas`], swaps them before everything else of a frame, and publishes diagnostics.
+/// Adds [`FrameArenas`], swaps them before everything else of a frame, and reports what they used:
+/// in [`FrameArenaReport`](crate::FrameArenaReport), as diagnostics, and, if something is wrong, as
+/// a warning in the log.
 ///
 /// A `FrameArenas` that is already there is kept; if it is removed later, the plugin waits until
 /// there is one again. What startup systems allocate counts as frame 0.
@@ -43,6 +48,8 @@ pub struct FrameArenaPlugin {
     /// [`ArenasOf`](crate::ArenasOf) for what to do. Where each frame makes it anew, or only the
     /// frame of its step reads it, nothing is wrong: that is what this field is for.
     pub warns_of_steps: bool,
+    /// Whether problems are logged, each once, as warnings. Default: yes.
+    pub warnings: bool,
 }
 
 impl Default for FrameArenaPlugin {
@@ -51,6 +58,7 @@ impl Default for FrameArenaPlugin {
             settings: FrameArenaSettings::default(),
             diagnostics: true,
             warns_of_steps: true,
+            warnings: true,
         }
     }
 }
@@ -77,6 +85,7 @@ impl Plugin for FrameArenaPlugin {
         if self.warns_of_steps {
             watch_steps(app);
         }
+        self.report_usage(app);
         if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
             app.add_plugins(FrameArenaDiagnosticsPlugin::default());
         }
@@ -91,3 +100,24 @@ impl Plugin for FrameArenaPlugin {
 /// Nothing: release builds do not look.
 #[cfg(not(debug_assertions))]
 fn watch_steps(_app: &mut App) {}
+
+impl FrameArenaPlugin {
+    /// Has the figures of each frame reported, before others publish them.
+    fn report_usage(&self, app: &mut App) {
+        let name = (label_of(FRAME_PREFIX), FRAME_PREFIX);
+        let mut figures = Figures::add_to(app.world_mut(), name, None, &self.settings);
+        let report_usage = move |arenas: Option<Res<FrameArenas>>, sinks: FigureSinks| {
+            if let (Some(arenas), Some(figures)) = (arenas, &mut figures) {
+                figures.end_period(&arenas, sinks);
+            }
+        };
+        app.add_systems(
+            FrameArenaSchedule,
+            report_usage
+                .after(FrameArenaSystems::Swap)
+                .before(FrameArenaSystems::Diagnostics),
+        );
+        let mut report = app.world_mut().get_resource_or_init::<FrameArenaReport>();
+        report.warnings = self.warnings;
+    }
+}

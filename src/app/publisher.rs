@@ -1,13 +1,11 @@
-//! Writes the figures of one `FrameArenas` to a store of diagnostics.
+//! Writes the figures of one set of arenas to a store of diagnostics.
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore};
-use bevy_ecs::world::World;
 use bevy_platform::time::Instant;
-use tracing::warn;
 
 use crate::arenas::FrameUsage;
 
@@ -18,21 +16,26 @@ const MEMORY_SUFFIX: &str = " MiB";
 
 type Figure = (&'static str, &'static str, fn(&FrameUsage) -> f64);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 10] = [
     ("used", MEMORY_SUFFIX, |usage| mebibytes(usage.used_bytes)),
+    ("peak", MEMORY_SUFFIX, |usage| mebibytes(usage.peak_bytes)),
     ("high_watermark", MEMORY_SUFFIX, |usage| {
         mebibytes(usage.high_watermark_bytes)
+    }),
+    ("scratch", MEMORY_SUFFIX, |usage| {
+        mebibytes(usage.scratch_high_watermark_bytes)
     }),
     ("reserved", MEMORY_SUFFIX, |usage| {
         mebibytes(usage.reserved_bytes)
     }),
     ("workers", "", |usage| usage.active_workers as f64),
     ("overflows", "", |usage| f64::from(usage.overflows)),
+    ("refusals", "", |usage| f64::from(usage.refusals)),
     ("parked", "", |usage| usage.parked as f64),
     ("stale", "", |usage| usage.stale_lookups as f64),
 ];
 
-/// Writes the figures of one `FrameArenas` to a store, under names with one prefix.
+/// Writes the figures of one set of arenas to a store, under names with one prefix.
 pub(super) struct UsagePublisher {
     prefix: String,
     max_history_length: usize,
@@ -50,26 +53,6 @@ impl UsagePublisher {
         }
     }
 
-    /// Makes a publisher for the store of a world, unless others publish under this prefix: figures
-    /// of two arenas under one name would be worth nothing.
-    pub(super) fn add_to(
-        world: &mut World,
-        prefix: &str,
-        max_history_length: usize,
-    ) -> Option<Self> {
-        let publisher = Self::new(prefix, max_history_length);
-        let mut store = world.get_resource_or_init::<DiagnosticsStore>();
-        if store.get(&publisher.figures[0]).is_some() {
-            warn!(
-                "two arenas would publish their figures as `{prefix}/…`, so the second publishes \
-                 none; give it a `diagnostics_prefix` of its own"
-            );
-            return None;
-        }
-        publisher.register(&mut store);
-        Some(publisher)
-    }
-
     /// Adds the diagnostics to a store.
     pub(super) fn register(&self, store: &mut DiagnosticsStore) {
         for (path, (_, suffix, _)) in self.figures.iter().zip(FIGURES) {
@@ -81,8 +64,12 @@ impl UsagePublisher {
     ///
     /// It allocates only for workers it has not seen: `Diagnostics`, the system parameter, would
     /// clone their paths each frame.
-    pub(super) fn publish(&mut self, usage: &FrameUsage, store: &mut DiagnosticsStore) {
-        let time = Instant::now();
+    pub(super) fn publish(
+        &mut self,
+        usage: &FrameUsage,
+        time: Instant,
+        store: &mut DiagnosticsStore,
+    ) {
         let measure = |store: &mut DiagnosticsStore, path: &DiagnosticPath, value| {
             if let Some(diagnostic) = store.get_mut(path).filter(|it| it.is_enabled) {
                 diagnostic.add_measurement(DiagnosticMeasurement { time, value });
@@ -91,30 +78,53 @@ impl UsagePublisher {
         for (path, (.., value)) in self.figures.iter().zip(FIGURES) {
             measure(store, path, value(usage));
         }
-        for worker in &usage.workers {
-            if let Some(path) = self.path_of_worker(&worker.name, store) {
+        for (line, worker) in usage.workers.iter().enumerate() {
+            if let Some(path) = self.path_of_worker(line, &worker.name, store) {
                 measure(store, path, mebibytes(worker.used_bytes));
             }
         }
     }
 
+    /// Returns the diagnostic of a worker. Mostly its line in the usage says where to look.
     fn path_of_worker(
         &mut self,
+        line: usize,
         name: &Arc<str>,
         store: &mut DiagnosticsStore,
     ) -> Option<&DiagnosticPath> {
-        let known = self.workers.iter().position(|(known, _)| known == name);
-        let index = match known {
-            Some(index) => index,
-            None if self.workers.len() == MAX_WORKERS => return None,
-            None => {
-                let path = worker_path(&self.prefix, name);
-                store.add(self.diagnostic(&path, MEMORY_SUFFIX));
-                self.workers.push((Arc::clone(name), path));
-                self.workers.len() - 1
-            }
+        let is_there = |(known, _): &(Arc<str>, _)| Arc::ptr_eq(known, name);
+        let index = match self.workers.get(line).is_some_and(is_there) {
+            true => line,
+            false => self.find_worker(line, name, store)?,
         };
         Some(&self.workers[index].1)
+    }
+
+    /// Finds the diagnostic of a worker, or adds it, and has it where the next call looks first.
+    #[cold]
+    fn find_worker(
+        &mut self,
+        line: usize,
+        name: &Arc<str>,
+        store: &mut DiagnosticsStore,
+    ) -> Option<usize> {
+        if line >= MAX_WORKERS {
+            return None;
+        }
+        let known = self.workers.iter().position(|(known, _)| known == name);
+        if known.is_none() && self.workers.len() == MAX_WORKERS {
+            return None;
+        }
+        let index = known.unwrap_or_else(|| {
+            let path = worker_path(&self.prefix, name);
+            store.add(self.diagnostic(&path, MEMORY_SUFFIX));
+            self.workers.push((Arc::clone(name), path));
+            self.workers.len() - 1
+        });
+        self.workers[index].0 = Arc::clone(name);
+        let place = line.min(self.workers.len() - 1);
+        self.workers.swap(index, place);
+        Some(place)
     }
 
     fn diagnostic(&self, path: &DiagnosticPath, suffix: &'static str) -> Diagnostic {

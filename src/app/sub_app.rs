@@ -5,16 +5,18 @@ use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
-use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
+use bevy_diagnostic::DEFAULT_MAX_HISTORY_LENGTH;
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::system::SystemState;
 use bevy_ecs::world::World;
 use tracing::{info, warn};
 
 use super::extracted_frame::ExtractedFrame;
+use super::figures::{FigureSinks, Figures};
 use super::pace::{prefix_of, words_of};
 use super::plugin::FrameArenaPlugin;
-use super::publisher::UsagePublisher;
+use super::report::label_of;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -113,9 +115,13 @@ impl FrameArenaSubAppPlugin {
         }
     }
 
-    fn publisher(&self, app: &mut App) -> Option<UsagePublisher> {
+    fn figures(&self, app: &mut App) -> Option<PublishedFigures> {
+        let history = Some(DEFAULT_MAX_HISTORY_LENGTH);
+        let main = app.world_mut();
         let prefix = self.diagnostics_prefix.as_deref()?;
-        UsagePublisher::add_to(app.world_mut(), prefix, DEFAULT_MAX_HISTORY_LENGTH)
+        let name = (label_of(prefix), prefix);
+        let figures = Figures::add_to(main, name, history, &self.settings)?;
+        Some((figures, SystemState::new(main)))
     }
 
     /// Says what holding more than one frame costs.
@@ -136,6 +142,9 @@ impl FrameArenaSubAppPlugin {
     }
 }
 
+/// The figures of the sub-app's arenas, and the way into the main world for them.
+type PublishedFigures = (Figures, SystemState<FigureSinks<'static>>);
+
 impl Plugin for FrameArenaSubAppPlugin {
     fn build(&self, _app: &mut App) {}
 
@@ -147,7 +156,7 @@ impl Plugin for FrameArenaSubAppPlugin {
             return;
         }
         self.tell_cost(app.world());
-        let mut publisher = self.publisher(app);
+        let mut figures = self.figures(app);
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
         };
@@ -170,8 +179,8 @@ impl Plugin for FrameArenaSubAppPlugin {
             if !swaps_itself {
                 swap_scratch(sub);
             }
-            if let Some(publisher) = &mut publisher {
-                publish(publisher, main, sub);
+            if let Some(figures) = &mut figures {
+                publish(figures, main, sub);
             }
             if let Some(extract) = &mut extract {
                 extract(main, sub);
@@ -229,10 +238,9 @@ fn swap_scratch(sub: &mut World) {
     }
 }
 
-fn publish(publisher: &mut UsagePublisher, main: &mut World, sub: &World) {
+fn publish((figures, sinks): &mut PublishedFigures, main: &mut World, sub: &World) {
     let arenas = sub.get_resource::<FrameArenas>();
-    let store = main.get_resource_mut::<DiagnosticsStore>();
-    if let (Some(arenas), Some(mut store)) = (arenas, store) {
-        publisher.publish(arenas.usage(), &mut store);
+    if let (Some(arenas), Ok(sinks)) = (arenas, sinks.get_mut(main)) {
+        figures.end_period(arenas, sinks);
     }
 }

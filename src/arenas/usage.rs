@@ -1,10 +1,11 @@
 //! What a frame used, in plain numbers.
 #![forbid(unsafe_code)]
 
+use std::mem;
 use std::sync::Arc;
 
 /// The figures of the frame that ended with the last swap.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameUsage {
     /// The number of the frame.
@@ -40,7 +41,7 @@ pub struct FrameUsage {
 }
 
 /// The figures of one worker: of the threads with one name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerUsage {
     /// The name of the thread.
@@ -75,5 +76,43 @@ impl FrameUsage {
             });
             self.workers.len() - 1
         })
+    }
+}
+
+impl Clone for FrameUsage {
+    fn clone(&self) -> Self {
+        Self {
+            workers: self.workers.clone(),
+            ..*self
+        }
+    }
+
+    /// Copies the figures, and allocates only for workers that are new.
+    fn clone_from(&mut self, other: &Self) {
+        let mut workers = mem::take(&mut self.workers);
+        workers.clone_from(&other.workers);
+        *self = Self { workers, ..*other };
+    }
+}
+
+impl Clone for WorkerUsage {
+    fn clone(&self) -> Self {
+        Self {
+            name: Arc::clone(&self.name),
+            ..*self
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        // The counter of an `Arc` is shared by all who hold the name: leave it alone.
+        if !Arc::ptr_eq(&self.name, &other.name) {
+            self.name = Arc::clone(&other.name);
+        }
+        self.used_bytes = other.used_bytes;
+        self.peak_bytes = other.peak_bytes;
+        self.high_watermark_bytes = other.high_watermark_bytes;
+        self.capacity_bytes = other.capacity_bytes;
+        self.overflows = other.overflows;
+        self.idle_frames = other.idle_frames;
     }
 }

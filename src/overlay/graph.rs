@@ -1,151 +1,105 @@
-//! The graph of the memory used in the last seconds.
+//! The graph of the last seconds.
 #![forbid(unsafe_code)]
 
-use alloc::collections::VecDeque;
+use std::time::Duration;
 
-use bevy_color::palettes::tailwind;
-use bevy_ecs::component::Component;
+use bevy_color::Color;
 use bevy_ecs::entity::Entity;
-use bevy_ecs::hierarchy::ChildOf;
-use bevy_ecs::system::{Commands, Query, Res};
-use bevy_picking::Pickable;
-use bevy_text::FontSize;
-use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, BorderColor, FlexDirection, JustifyContent, Node, Text, UiRect,
-    Val,
-};
+use bevy_ecs::name::Name;
+use bevy_ui::prelude::{AlignItems, BorderColor, FlexDirection, JustifyContent, Node, UiRect, Val};
 
-use super::{FINE, WARNING, format_bytes, label, percent};
-use crate::FrameArenas;
+use super::history::{History, SLOTS};
+use super::painter::{Painter, percent};
+use super::parts::{Builder, FAINT_TEXT, LETTER_EM, LINE_EM, PEAK, TRACK, USED, WIDTH_EM};
+use crate::app::Bytes;
 
-/// Columns of the graph: six seconds of them.
-pub(super) const COLUMNS: usize = 60;
+const HEIGHT_EM: f32 = 4.0;
 
-const HEIGHT: f32 = 40.0;
+/// Letters of the axis on the left: `1023 KiB`.
+const AXIS_LETTERS: f32 = 9.0;
 
-/// A column for each tenth of a second, as high as the most memory used in it. A line above it
-/// shows the high watermark of that time.
-#[derive(Component)]
-pub(super) struct UsageGraph {
-    samples: VecDeque<Sample>,
-    /// What was noted since the last one.
-    next: Sample,
-    pub(super) columns: Vec<Column>,
-    pub(super) caption: Entity,
+/// A column for each slot of the history: as high as the most that was in use when one of its
+/// frames ended, below a line for the highest peak.
+pub(super) struct Graph {
+    top: Entity,
+    start: Entity,
+    columns: Vec<Column>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sample {
-    used_bytes: usize,
-    high_watermark_bytes: usize,
-    overflowed: bool,
+struct Column {
+    peak: Entity,
+    used: Entity,
 }
 
-pub(super) struct Column {
-    watermark: Entity,
-    pub(super) used: Entity,
-}
-
-impl UsageGraph {
-    pub(super) fn spawn(commands: &mut Commands, panel: Entity, font_size: FontSize) {
-        let caption = commands.spawn((label("", font_size), ChildOf(panel))).id();
-        let frame = Node {
-            height: Val::Px(HEIGHT),
-            align_items: AlignItems::End,
-            column_gap: Val::Px(1.0),
+impl Graph {
+    pub(super) fn spawn(builder: &mut Builder, block: Entity, prefix: &str) -> Self {
+        let row = builder.row(block, HEIGHT_EM);
+        let axis = Node {
+            flex_direction: FlexDirection::Column,
+            justify_content: JustifyContent::SpaceBetween,
+            height: Val::Percent(100.0),
             ..Node::default()
         };
-        let graph = commands
-            .spawn((frame, Pickable::IGNORE, ChildOf(panel)))
-            .id();
-        let columns = (0..COLUMNS)
-            .map(|_| Column::spawn(commands, graph))
-            .collect();
-        commands.entity(graph).insert(Self {
-            samples: VecDeque::with_capacity(COLUMNS),
-            next: Sample::default(),
+        let axis = builder.node(row, axis, Color::NONE);
+        let top = builder.text(axis, format!("{prefix}/graph/top"), AXIS_LETTERS);
+        builder.caption(axis, "0", FAINT_TEXT);
+        let plot = Node {
+            width: builder.px(WIDTH_EM - AXIS_LETTERS * LETTER_EM),
+            height: Val::Percent(100.0),
+            align_items: AlignItems::End,
+            ..Node::default()
+        };
+        let plot = builder.node(row, plot, TRACK);
+        let columns = (0..SLOTS).map(|slot| Column::spawn(builder, plot, prefix, slot));
+        let columns = columns.collect();
+
+        let row = builder.row(block, LINE_EM);
+        let start = builder.text(row, format!("{prefix}/graph/start"), AXIS_LETTERS + 3.0);
+        builder.caption(row, "columns: used, lines: peak", FAINT_TEXT);
+        builder.caption(row, "now", FAINT_TEXT);
+        Self {
+            top,
+            start,
             columns,
-            caption,
-        });
+        }
     }
 
-    /// Returns the sample of each column; those of the time before the window opened are empty.
-    fn samples(&self) -> impl Iterator<Item = Sample> {
-        let missing = COLUMNS - self.samples.len();
-        std::iter::repeat_n(Sample::default(), missing).chain(self.samples.iter().copied())
+    pub(super) fn draw(&self, painter: &mut Painter, history: &History, interval: Duration) {
+        let scale = history.highest_bytes().next_power_of_two().max(1024);
+        painter.text(self.top, Bytes(scale));
+        let seconds = interval.as_secs_f32() * SLOTS as f32;
+        painter.text(self.start, format_args!("{seconds:.0} s ago"));
+        painter.text_color(self.start, FAINT_TEXT);
+        for (column, slot) in self.columns.iter().zip(history.slots()) {
+            painter.height(column.peak, percent(slot.peak_bytes, scale));
+            painter.height(column.used, percent(slot.used_bytes, slot.peak_bytes));
+        }
     }
 }
 
 impl Column {
-    fn spawn(commands: &mut Commands, graph: Entity) -> Self {
-        let watermark = Node {
-            width: Val::Px(3.0),
-            flex_grow: 1.0,
-            height: Val::ZERO,
+    fn spawn(builder: &mut Builder, plot: Entity, prefix: &str, slot: usize) -> Self {
+        let peak = Node {
+            width: Val::Percent(100.0 / SLOTS as f32),
+            height: Val::Percent(0.0),
             border: UiRect::top(Val::Px(1.0)),
             flex_direction: FlexDirection::Column,
             justify_content: JustifyContent::End,
             ..Node::default()
         };
-        let line = BorderColor::all(tailwind::AMBER_300);
-        let watermark = commands
-            .spawn((watermark, line, Pickable::IGNORE, ChildOf(graph)))
-            .id();
+        let peak = builder.node(plot, peak, Color::NONE);
+        builder.commands.entity(peak).insert((
+            BorderColor::all(PEAK),
+            Name::new(format!("{prefix}/graph/{slot}/peak")),
+        ));
         let used = Node {
-            height: Val::ZERO,
+            width: Val::Percent(100.0),
+            height: Val::Percent(0.0),
             ..Node::default()
         };
-        let used = commands
-            .spawn((
-                used,
-                BackgroundColor(FINE),
-                Pickable::IGNORE,
-                ChildOf(watermark),
-            ))
-            .id();
-        Self { watermark, used }
-    }
-}
-
-/// Notes what the last frame used: the graph shows the peaks of what it has no column for.
-pub(super) fn note_peaks(arenas: Option<Res<FrameArenas>>, mut graphs: Query<&mut UsageGraph>) {
-    let Some(arenas) = arenas else { return };
-    let usage = arenas.usage();
-    for mut graph in &mut graphs {
-        let next = &mut graph.next;
-        next.used_bytes = next.used_bytes.max(usage.used_bytes);
-        next.high_watermark_bytes = usage.high_watermark_bytes;
-        next.overflowed |= usage.overflows > 0;
-    }
-}
-
-pub(super) fn draw(
-    mut graphs: Query<&mut UsageGraph>,
-    mut nodes: Query<(&mut Node, &mut BackgroundColor)>,
-    mut texts: Query<&mut Text>,
-) {
-    for mut graph in &mut graphs {
-        let next = std::mem::take(&mut graph.next);
-        if graph.samples.len() == COLUMNS {
-            graph.samples.pop_front();
-        }
-        graph.samples.push_back(next);
-
-        let highest = graph.samples().map(|sample| sample.high_watermark_bytes);
-        let scale = highest.max().unwrap_or_default();
-        for (column, sample) in graph.columns.iter().zip(graph.samples()) {
-            if let Ok((mut node, _)) = nodes.get_mut(column.watermark) {
-                node.height = Val::Percent(percent(sample.high_watermark_bytes, scale));
-            }
-            if let Ok((mut node, mut color)) = nodes.get_mut(column.used) {
-                let height = percent(sample.used_bytes, sample.high_watermark_bytes);
-                node.height = Val::Percent(height);
-                color.0 = if sample.overflowed { WARNING } else { FINE };
-            }
-        }
-        if let Ok(mut text) = texts.get_mut(graph.caption) {
-            let used = format_bytes(next.used_bytes);
-            text.0 = format!("{used} used, at most {}", format_bytes(scale));
-        }
+        let used = builder.node(peak, used, USED);
+        let name = Name::new(format!("{prefix}/graph/{slot}/used"));
+        builder.commands.entity(used).insert(name);
+        Self { peak, used }
     }
 }

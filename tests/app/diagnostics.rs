@@ -31,10 +31,13 @@ fn figures_are_those_of_the_frame_that_just_ended() {
     local_alloc(&app, 3 * MIB);
     app.update();
     assert_eq!(value(&app, &Paths::USED), Some(3.0));
+    assert_eq!(value(&app, &Paths::PEAK), Some(3.0));
     assert_eq!(value(&app, &Paths::HIGH_WATERMARK), Some(3.0));
+    assert_eq!(value(&app, &Paths::SCRATCH), Some(0.0));
     assert_eq!(value(&app, &Paths::RESERVED), Some(16.0));
     assert_eq!(value(&app, &Paths::WORKERS), Some(1.0));
     assert_eq!(value(&app, &Paths::OVERFLOWS), Some(0.0));
+    assert_eq!(value(&app, &Paths::REFUSALS), Some(0.0));
     assert_eq!(value(&app, &Paths::PARKED), Some(0.0));
     assert_eq!(value(&app, &Paths::STALE), Some(0.0));
 
@@ -58,7 +61,7 @@ fn memory_is_given_in_mebibytes_and_counts_are_plain() {
     let store = app.world().resource::<DiagnosticsStore>();
     for diagnostic in store.iter() {
         let name = diagnostic.path().as_str();
-        let is_count = ["workers", "overflows", "parked", "stale"]
+        let is_count = ["workers", "overflows", "refusals", "parked", "stale"]
             .iter()
             .any(|count| name == format!("frame_arena/{count}"));
         assert_eq!(
@@ -67,7 +70,7 @@ fn memory_is_given_in_mebibytes_and_counts_are_plain() {
             "{name}"
         );
     }
-    assert_eq!(store.iter().count(), 7 + 1);
+    assert_eq!(store.iter().count(), 10 + 1);
 }
 
 #[test]
@@ -145,7 +148,7 @@ fn workers_with_ever_new_names_do_not_fill_the_store() {
         app.update();
     }
     let store = app.world().resource::<DiagnosticsStore>();
-    assert_eq!(store.iter().count(), 7 + 64);
+    assert_eq!(store.iter().count(), 10 + 64);
 }
 
 #[test]

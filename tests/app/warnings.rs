@@ -1,12 +1,19 @@
 //! What is logged, and how often.
 //!
-//! The log is the process's, so each test looks for the threads that it named itself.
+//! The log is the process's, so each test looks for the threads that it named itself, or for numbers
+//! that no other test has.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once};
 use std::thread;
+use std::time::Duration;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas, OverflowPolicy};
+use bevy_app::App;
+use bevy_frame_arena::{
+    FrameArenaLogPlugin, FrameArenaPlugin, FrameArenaReport, FrameArenaSettings, FrameArenas,
+    OverflowPolicy,
+};
+use bevy_time::{TimePlugin, TimeUpdateStrategy};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_global_default;
@@ -44,12 +51,42 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
-/// Runs frames in which each of two threads allocates `bytes`, and returns the log of each.
-fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
+fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_global_default(Log).expect("it is the only one"));
+}
 
-    let mut arenas = FrameArenas::new(FrameArenaSettings {
+/// Returns the lines of the log that contain a text.
+fn lines_with(text: &str) -> Vec<String> {
+    let lines = LINES.lock().expect("nobody panics with it");
+    let found = lines.iter().filter(|line| line.contains(text));
+    found.cloned().collect()
+}
+
+fn app(settings: FrameArenaSettings) -> App {
+    listen();
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin {
+        settings,
+        ..Default::default()
+    });
+    app
+}
+
+/// Does something with the arenas on a thread with this name.
+fn on_thread(app: &App, name: &str, run: impl FnOnce(&FrameArenas) + Send) {
+    let arenas = app.world().resource::<FrameArenas>();
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .name(name.into())
+            .spawn_scoped(scope, || run(arenas))
+            .expect("a thread starts");
+    });
+}
+
+/// Runs frames in which each of two threads allocates `bytes`, and returns the log of each.
+fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
+    let mut app = app(FrameArenaSettings {
         worker_capacity_bytes: 1024,
         overflow,
         ..Default::default()
@@ -57,36 +94,31 @@ fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
     let names = ["first", "second"].map(|name| format!("{name} {overflow:?} {bytes}"));
     for _ in 0..10 {
         for name in &names {
-            thread::scope(|scope| {
-                thread::Builder::new()
-                    .name(name.clone())
-                    .spawn_scoped(scope, || {
-                        arenas.local().alloc_slice_fill_copy(bytes / 2, 0_u8);
-                        arenas.local().alloc_slice_fill_copy(bytes / 2, 0_u8);
-                    })
-                    .expect("a thread starts");
+            on_thread(&app, name, |arenas| {
+                arenas.local().alloc_slice_fill_copy(bytes / 2, 0_u8);
+                arenas.local().alloc_slice_fill_copy(bytes / 2, 0_u8);
             });
         }
-        arenas.swap();
+        app.update();
     }
-    let lines = LINES.lock().expect("nobody panics with it");
-    names.map(|name| {
-        let of_thread = lines.iter().filter(|line| line.contains(&name));
-        of_thread.cloned().collect()
-    })
+    names.map(|name| lines_with(&name))
 }
 
 #[test]
 fn a_worker_that_overflows_is_warned_of_once() {
     for log in log_of_frames(OverflowPolicy::Grow, 4_000) {
         assert_eq!(log.len(), 1, "{log:?}");
-        assert!(log[0].starts_with("WARN "), "{}", log[0]);
+        assert!(log[0].starts_with("WARN Frame arenas: "), "{}", log[0]);
         assert!(
-            log[0].contains("is too small: a frame used 4000 bytes"),
+            log[0].contains("is too small: a frame took 3.9 KiB, the chunk has 1.0 KiB"),
             "{}",
             log[0]
         );
-        assert!(log[0].contains("raise `FrameArenaSettings::worker_capacity_bytes`"));
+        assert!(
+            log[0].contains("Raise `FrameArenaSettings::worker_capacity_bytes` to 8.0 KiB"),
+            "{}",
+            log[0]
+        );
     }
 }
 
@@ -94,6 +126,7 @@ fn a_worker_that_overflows_is_warned_of_once() {
 fn a_worker_near_its_hard_limit_is_warned_of_once() {
     for log in log_of_frames(OverflowPolicy::Fail, 1_000) {
         assert_eq!(log.len(), 1, "{log:?}");
+        assert!(log[0].contains("1008 B of 1.0 KiB"), "{}", log[0]);
     }
 }
 
@@ -105,4 +138,162 @@ fn a_worker_with_room_is_not_warned_of() {
     for log in log_of_frames(OverflowPolicy::Grow, 1_000) {
         assert!(log.is_empty(), "{log:?}");
     }
+}
+
+#[test]
+fn the_budget_is_blamed_where_it_is_the_cause() {
+    let mut app = app(FrameArenaSettings {
+        worker_capacity_bytes: 1 << 20,
+        budget_bytes: Some((1 << 20) + 123),
+        ..Default::default()
+    });
+    for _ in 0..2 {
+        on_thread(&app, "under a budget", |arenas| {
+            for _ in 0..100 {
+                arenas.local().alloc([0_u8; 1024]);
+            }
+        });
+        app.update();
+    }
+    let log = lines_with("`under a budget`");
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(
+        log[0].contains("the budget of 1.0 MiB left no chunk of that size"),
+        "{}",
+        log[0]
+    );
+    assert!(
+        log[0].contains("Raise `FrameArenaSettings::budget_bytes`"),
+        "{}",
+        log[0]
+    );
+}
+
+#[test]
+fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
+    let mut app = app(FrameArenaSettings {
+        worker_capacity_bytes: 3 << 10,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    });
+    let arenas = app.world().resource::<FrameArenas>();
+    let handle = arenas.local().share(1);
+    for _ in 0..5 {
+        let arenas = app.world().resource::<FrameArenas>();
+        for _ in 0..4321 {
+            arenas.get(handle);
+        }
+        for _ in 0..1234 {
+            let refused = arenas.local().try_alloc([0_u8; 4 << 10]);
+            assert!(refused.is_err());
+        }
+        app.update();
+    }
+    let log = lines_with("refused allocations in a frame: 1234. A worker may take 3.0 KiB");
+    assert_eq!(log.len(), 1, "{log:?}");
+    let log = lines_with("stale or foreign handles in a frame: 4321");
+    assert_eq!(log.len(), 1, "{log:?}");
+}
+
+#[test]
+fn leases_that_pile_up_are_warned_of_once() {
+    let mut app = app(FrameArenaSettings {
+        worker_capacity_bytes: 77 << 10,
+        ..Default::default()
+    });
+    let mut leases = Vec::new();
+    for _ in 0..7 {
+        let arenas = app.world().resource::<FrameArenas>();
+        arenas.local().alloc(1);
+        leases.push(arenas.lease());
+        app.update();
+    }
+    let log = lines_with("leases keep 4 generations from being recycled, and 385 KiB");
+    assert_eq!(log.len(), 1, "{log:?}");
+}
+
+#[test]
+fn warnings_can_be_switched_off() {
+    listen();
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin {
+        settings: FrameArenaSettings {
+            worker_capacity_bytes: 1024,
+            ..Default::default()
+        },
+        warnings: false,
+        ..Default::default()
+    });
+    let overflow = |arenas: &FrameArenas| {
+        arenas.local().alloc([0_u8; 1000]);
+        arenas.local().alloc([0_u8; 1000]);
+    };
+    on_thread(&app, "quiet", overflow);
+    app.update();
+    assert!(lines_with("`quiet`").is_empty());
+
+    let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
+    report.warnings = true;
+    on_thread(&app, "quiet", overflow);
+    app.update();
+    assert_eq!(lines_with("`quiet`").len(), 1);
+}
+
+#[test]
+fn threads_with_ever_new_names_do_not_fill_the_log() {
+    let mut app = app(FrameArenaSettings {
+        worker_capacity_bytes: 1024,
+        ..Default::default()
+    });
+    for n in 0..if cfg!(miri) { 66 } else { 200 } {
+        on_thread(&app, &format!("ever new {n}"), |arenas| {
+            arenas.local().alloc([0_u8; 1000]);
+            arenas.local().alloc([0_u8; 1000]);
+        });
+        app.update();
+    }
+    assert_eq!(lines_with("`ever new ").len(), 64);
+}
+
+#[test]
+fn the_log_has_one_line_a_second() {
+    let mut app = app(FrameArenaSettings {
+        worker_capacity_bytes: 1 << 10,
+        ..Default::default()
+    });
+    app.add_plugins((TimePlugin, FrameArenaLogPlugin::default()))
+        .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(
+            100,
+        )));
+    for _ in 0..31 {
+        let arenas = app.world().resource::<FrameArenas>();
+        arenas.local().alloc([0_u8; 900]);
+        arenas.local().alloc([0_u8; 1002]);
+        app.update();
+    }
+    let log = lines_with("Frame arenas: 1.9 KiB of ");
+    assert_eq!(log.len(), 4, "{log:?}");
+    assert_eq!(
+        log[2],
+        "INFO Frame arenas: 1.9 KiB of 4.0 KiB on 1 worker, peak 1.9 KiB, 10 overflows"
+    );
+}
+
+#[test]
+fn a_line_of_the_log_says_that_nothing_overflowed() {
+    let mut app = app(FrameArenaSettings {
+        worker_capacity_bytes: 33 << 10,
+        ..Default::default()
+    });
+    app.add_plugins(FrameArenaLogPlugin::default());
+    let arenas = app.world().resource::<FrameArenas>();
+    arenas.local().alloc([0_u8; 2048]);
+    app.update();
+    let log = lines_with("INFO Frame arenas: 2.0 KiB of 33 KiB on 1 worker");
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(
+        log[0].ends_with(", peak 2.0 KiB, no overflow"),
+        "{}",
+        log[0]
+    );
 }

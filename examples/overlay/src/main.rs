@@ -1,78 +1,133 @@
-//! Opens Bevy's diagnostics overlay for the arenas, above systems that keep them busy.
+//! Shows the overlay above systems that keep the arenas busy, and lets you break things.
 //!
-//! `cargo run -p overlay --ignore-rust-version`, with any Rust from 1.95 on. `-- --screenshot FILE`
-//! runs for a fixed number of frames, saves the window and exits.
+//! `cargo run -p overlay --ignore-rust-version`, with any Rust from 1.95 on. Arguments, all of them
+//! optional: `--workers N` threads; `--trouble overflow,stale,leases` from the start;
+//! `--screenshot FILE` runs for a fixed number of frames, saves the window and exits.
 #![forbid(unsafe_code)]
+
+mod screenshot;
 
 use std::f32::consts::TAU;
 use std::time::Duration;
 
 use bevy::app::TaskPoolThreadAssignmentPolicy;
 use bevy::color::palettes::tailwind;
+use bevy::dev_tools::diagnostics_overlay::{DiagnosticsOverlay, DiagnosticsOverlayPlugin};
+use bevy::dev_tools::fps_overlay::{FpsOverlayConfig, FpsOverlayPlugin, FrameTimeGraphConfig};
 use bevy::dev_tools::render_debug::RenderDebugOverlayPlugin;
 use bevy::ecs::batching::BatchingStrategy;
 use bevy::prelude::*;
-use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk};
-use bevy::time::TimeUpdateStrategy;
+use bevy::render::RenderApp;
 use bevy::window::WindowResolution;
 use bevy_frame_arena::{
-    FrameArenaOverlayPlugin, FrameArenaPlugin, FrameArenaSettings, FrameArenas,
+    FrameArenaDiagnosticsPlugin, FrameArenaOverlayConfig, FrameArenaOverlayPlugin,
+    FrameArenaPlugin, FrameArenaSettings, FrameArenaSubAppPlugin, FrameArenas, FrameHandle,
+    FrameLease,
 };
 
-/// Frames until the screenshot: it is at the crest of the wave then.
-const FRAMES: u32 = 128;
-const FRAME_TIME: Duration = Duration::from_millis(50);
+const HELP: &str = "\
+Each worker has an arena of 1 MiB, and a
+wave of work fills them.
+
+Try it:
+  O  show or hide the overlay
+  B  a burst: arenas overflow
+  S  look up a handle that is too old
+  L  hold leases: generations are parked
+  D  the same figures in Bevy's overlay
+
+Drag the window by its title,
+click there to fold it.";
 
 fn main() -> AppExit {
+    let workers = argument("--workers").and_then(|it| it.parse().ok());
     let mut app = App::new();
     app.add_plugins((
         DefaultPlugins
             .set(WindowPlugin {
                 primary_window: Some(Window {
                     title: "Frame arenas: overlay".into(),
-                    resolution: WindowResolution::new(640, 400),
+                    resolution: WindowResolution::new(1280, 720),
                     ..default()
                 }),
                 ..default()
             })
-            .set(TaskPoolPlugin {
-                // Four workers, also on a small machine, so that there is something to see.
-                task_pool_options: TaskPoolOptions {
-                    min_total_threads: 6,
-                    compute: TaskPoolThreadAssignmentPolicy {
-                        min_threads: 4,
-                        max_threads: 4,
-                        percent: 1.0,
-                        on_thread_spawn: None,
-                        on_thread_destroy: None,
-                    },
-                    ..default()
-                },
-            })
+            .set(task_pools(workers.unwrap_or(4)))
             // It needs `PbrPlugin`, which this example does without.
             .disable::<RenderDebugOverlayPlugin>(),
         FrameArenaPlugin {
             settings: FrameArenaSettings {
                 worker_capacity_bytes: 1 << 20,
+                budget_bytes: Some(256 << 20),
                 ..default()
             },
             ..default()
         },
+        FrameArenaSubAppPlugin::new(RenderApp),
         // This line opens the window.
-        FrameArenaOverlayPlugin {
-            left: 16.0,
-            top: 12.0,
-            ..default()
-        },
+        FrameArenaOverlayPlugin::default(),
+        // Others that are worth having beside it.
+        (
+            FpsOverlayPlugin {
+                config: FpsOverlayConfig {
+                    refresh_interval: Duration::from_millis(500),
+                    frame_time_graph_config: FrameTimeGraphConfig {
+                        enabled: false,
+                        ..default()
+                    },
+                    ..default()
+                },
+            },
+            DiagnosticsOverlayPlugin,
+        ),
     ))
     .insert_resource(ClearColor(tailwind::SLATE_800.into()))
+    .insert_resource(Trouble::from_arguments())
     .add_systems(Startup, set_up)
-    .add_systems(Update, think);
-    if let Some(file) = screenshot_file() {
-        app.insert_resource(TimeUpdateStrategy::ManualDuration(FRAME_TIME))
-            .add_systems(Update, take_screenshot(file));
-    }
+    .add_systems(Update, (press_keys, think, burst, look_back, hold_leases));
+    screenshot::add_to(&mut app);
     app.run()
+}
+
+/// So many compute threads, also on a small machine, so that there is something to see.
+fn task_pools(workers: usize) -> TaskPoolPlugin {
+    TaskPoolPlugin {
+        task_pool_options: TaskPoolOptions {
+            min_total_threads: workers + 2,
+            compute: TaskPoolThreadAssignmentPolicy {
+                min_threads: workers,
+                max_threads: workers,
+                percent: 1.0,
+                on_thread_spawn: None,
+                on_thread_destroy: None,
+            },
+            ..default()
+        },
+    }
+}
+
+fn argument(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    arguments.nth(1)
+}
+
+/// What goes wrong on purpose.
+#[derive(Resource, Default)]
+struct Trouble {
+    overflow: bool,
+    stale: bool,
+    leases: bool,
+}
+
+impl Trouble {
+    fn from_arguments() -> Self {
+        let trouble = argument("--trouble").unwrap_or_default();
+        Self {
+            overflow: trouble.contains("overflow"),
+            stale: trouble.contains("stale"),
+            leases: trouble.contains("leases"),
+        }
+    }
 }
 
 /// A creature that looks for others around it, some of them more thoroughly than others.
@@ -85,30 +140,55 @@ struct Creature {
 fn set_up(mut commands: Commands) {
     commands.spawn(Camera2d);
     commands.spawn((
-        Text::new(
-            "Each worker has an arena of 1 MiB.\n\n\
-             A wave of work fills them;\n\
-             at its crest some overflow into a\n\
-             second chunk: their bars turn red.\n\n\
-             Drag the window by its title,\n\
-             click there to collapse it.",
-        ),
-        TextFont::from_font_size(13.0),
+        Text::new(HELP),
+        TextFont::from_font_size(15.0),
         TextColor(tailwind::SLATE_300.into()),
         Node {
             position_type: PositionType::Absolute,
-            left: px(352),
-            top: px(40),
+            left: px(24),
+            top: px(96),
             ..default()
         },
     ));
-    commands.spawn_batch((0..4096).map(|index| {
+    commands.spawn_batch((0..8192).map(|index| {
         let angle = index as f32 * 2.4;
         Creature {
             position: Vec2::from_angle(angle) * (index as f32).sqrt(),
             appetite: (index % 64) as f32 / 64.0,
         }
     }));
+}
+
+fn press_keys(
+    keys: Res<ButtonInput<KeyCode>>,
+    mut config: ResMut<FrameArenaOverlayConfig>,
+    mut trouble: ResMut<Trouble>,
+    mut commands: Commands,
+    bevys: Query<Entity, With<DiagnosticsOverlay>>,
+) {
+    if keys.just_pressed(KeyCode::KeyO) {
+        config.enabled = !config.enabled;
+    }
+    if keys.just_pressed(KeyCode::KeyB) {
+        trouble.overflow = !trouble.overflow;
+    }
+    if keys.just_pressed(KeyCode::KeyS) {
+        trouble.stale = !trouble.stale;
+    }
+    if keys.just_pressed(KeyCode::KeyL) {
+        trouble.leases = !trouble.leases;
+    }
+    if keys.just_pressed(KeyCode::KeyD) {
+        match bevys.single() {
+            Ok(overlay) => commands.entity(overlay).despawn(),
+            Err(_) => {
+                type Paths = FrameArenaDiagnosticsPlugin;
+                let items = [Paths::USED, Paths::PEAK, Paths::RESERVED, Paths::STALE];
+                let items = items.map(Into::into).to_vec();
+                commands.spawn(DiagnosticsOverlay::new("Frame arenas", items));
+            }
+        }
+    }
 }
 
 /// Lists for each creature what is near, in the arena of the worker that thinks for it.
@@ -119,7 +199,7 @@ fn think(time: Res<Time>, arenas: Res<FrameArenas>, creatures: Query<&Creature>)
         .par_iter()
         .batching_strategy(small_batches)
         .for_each(|creature| {
-            let count = (wave * (22.0 + 44.0 * creature.appetite)) as usize;
+            let count = (wave * (16.0 + 24.0 * creature.appetite)) as usize;
             let arena = arenas.local();
             let near = arena
                 .alloc_slice_fill_with(count, |step| creature.position + Vec2::splat(step as f32));
@@ -127,41 +207,38 @@ fn think(time: Res<Time>, arenas: Res<FrameArenas>, creatures: Query<&Creature>)
         });
 }
 
-fn screenshot_file() -> Option<String> {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--screenshot");
-    arguments.nth(1)
-}
-
-fn take_screenshot(file: String) -> impl FnMut(Commands, Local<u32>) {
-    move |mut commands, mut frame| {
-        *frame += 1;
-        if *frame == FRAMES {
-            let mut save = save_to_disk(file.clone());
-            commands.spawn(Screenshot::primary_window()).observe(
-                move |captured: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>| {
-                    let shows_bars = shows_bars(&captured.image);
-                    save(captured);
-                    exit.write(match shows_bars {
-                        true => AppExit::Success,
-                        false => {
-                            error!("the window shows no graph");
-                            AppExit::error()
-                        }
-                    });
-                },
-            );
+/// Takes more than an arena has.
+fn burst(trouble: Res<Trouble>, arenas: Res<FrameArenas>) {
+    if trouble.overflow {
+        for _ in 0..24 {
+            arenas.local().alloc_slice_fill_copy(100 << 10, 1_u8);
         }
     }
 }
 
-/// Whether enough of the picture has a colour of the graph and the bars.
-fn shows_bars(picture: &Image) -> bool {
-    let colors = [tailwind::SKY_600, tailwind::RED_600].map(|color| color.to_u8_array_no_alpha());
-    let size = picture.size();
-    let pixels = (0..size.x).flat_map(|x| (0..size.y).map(move |y| (x, y)));
-    let is_of_a_bar = |&(x, y): &(u32, u32)| {
-        let color = picture.get_color_at(x, y).map(Srgba::from);
-        color.is_ok_and(|color| colors.contains(&color.to_u8_array_no_alpha()))
-    };
-    pixels.filter(is_of_a_bar).count() > 1000
+/// Looks up a handle of the first frame, again and again.
+fn look_back(
+    trouble: Res<Trouble>,
+    arenas: Res<FrameArenas>,
+    mut first: Local<Option<FrameHandle<u32>>>,
+) {
+    let first = *first.get_or_insert_with(|| arenas.local().share(7));
+    if trouble.stale {
+        for _ in 0..100 {
+            std::hint::black_box(arenas.get(first));
+        }
+    }
+}
+
+/// Never lets go of the last frames.
+fn hold_leases(
+    trouble: Res<Trouble>,
+    arenas: Res<FrameArenas>,
+    mut leases: Local<Vec<FrameLease>>,
+) {
+    match trouble.leases {
+        true if leases.len() < 8 => leases.push(arenas.lease()),
+        true => {}
+        false => leases.clear(),
+    }
 }

@@ -3,11 +3,10 @@
 
 use std::any::TypeId;
 
-use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::resource::Resource;
 
-use crate::app::publisher::UsagePublisher;
-use crate::arenas::FrameUsage;
+use crate::app::figures::{FigureSinks, Figures};
+use crate::arenas::FrameArenas;
 
 /// The paces that [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) has added to an app, in
 /// their order.
@@ -28,7 +27,7 @@ pub struct Paces(Vec<Pace>);
 struct Pace {
     id: TypeId,
     info: PaceInfo,
-    publisher: Option<UsagePublisher>,
+    figures: Option<Figures>,
 }
 
 /// What is known of a pace without its type.
@@ -47,20 +46,20 @@ impl Paces {
         self.0.iter().map(|pace| &pace.info)
     }
 
-    pub(super) fn add<P: 'static>(&mut self, info: PaceInfo, publisher: Option<UsagePublisher>) {
+    pub(super) fn add<P: 'static>(&mut self, info: PaceInfo, figures: Option<Figures>) {
         self.0.push(Pace {
             id: TypeId::of::<P>(),
             info,
-            publisher,
+            figures,
         });
     }
 
-    /// Writes the figures of a period that ended to the store.
-    pub(super) fn publish<P: 'static>(&mut self, usage: &FrameUsage, store: &mut DiagnosticsStore) {
+    /// Passes on the figures of a period that ended.
+    pub(super) fn publish<P: 'static>(&mut self, arenas: &FrameArenas, sinks: FigureSinks) {
         let id = TypeId::of::<P>();
         let pace = self.0.iter_mut().find(|pace| pace.id == id);
-        if let Some(publisher) = pace.and_then(|pace| pace.publisher.as_mut()) {
-            publisher.publish(usage, store);
+        if let Some(figures) = pace.and_then(|pace| pace.figures.as_mut()) {
+            figures.end_period(arenas, sinks);
         }
     }
 }

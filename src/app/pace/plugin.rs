@@ -12,7 +12,8 @@ use bevy_ecs::schedule::{
 };
 
 use super::{ArenasOf, FixedStep, PaceInfo, PaceSystems, Paces, keep_edges, prefix_of, words_of};
-use crate::app::publisher::UsagePublisher;
+use crate::app::figures::Figures;
+use crate::app::report::label_of;
 use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// Adds [`ArenasOf<P>`](ArenasOf), and ends its periods.
@@ -202,19 +203,21 @@ impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
             app.insert_resource(ArenasOf::<P>::new(self.settings.clone()));
         }
         let prefix = self.diagnostics_prefix.as_deref();
-        let publisher = prefix.and_then(|prefix| {
-            UsagePublisher::add_to(app.world_mut(), prefix, DEFAULT_MAX_HISTORY_LENGTH)
+        let figures = prefix.and_then(|prefix| {
+            let name = (label_of(&format!("{} arena", self.label)), prefix);
+            let history = Some(DEFAULT_MAX_HISTORY_LENGTH);
+            Figures::add_to(app.world_mut(), name, history, &self.settings)
         });
         let info = PaceInfo {
             label: self.label.to_string(),
-            diagnostics_prefix: publisher
+            diagnostics_prefix: figures
                 .is_some()
                 .then(|| prefix.map(str::to_owned))
                 .flatten(),
         };
         app.init_resource::<Paces>();
         let mut paces = app.world_mut().resource_mut::<Paces>();
-        paces.add::<P>(info, publisher);
+        paces.add::<P>(info, figures);
         // Whoever reads the arenas then sees no difference.
         app.add_systems(Last, ArenasOf::<P>::tend.ambiguous_with_all());
         self.add_ends(app);

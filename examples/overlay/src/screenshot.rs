@@ -1,0 +1,55 @@
+//! Saves the window after a fixed number of frames, for the pictures in `docs`.
+
+use std::time::Duration;
+
+use bevy::color::palettes::tailwind;
+use bevy::prelude::*;
+use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk};
+use bevy::time::TimeUpdateStrategy;
+
+use super::argument;
+
+/// It is near the crest of the wave then.
+const FRAMES: u32 = 128;
+const FRAME_TIME: Duration = Duration::from_millis(50);
+
+pub fn add_to(app: &mut App) {
+    if let Some(file) = argument("--screenshot") {
+        app.insert_resource(TimeUpdateStrategy::ManualDuration(FRAME_TIME))
+            .add_systems(Update, take_screenshot(file));
+    }
+}
+
+fn take_screenshot(file: String) -> impl FnMut(Commands, Local<u32>) {
+    move |mut commands, mut frame| {
+        *frame += 1;
+        if *frame == FRAMES {
+            let mut save = save_to_disk(file.clone());
+            commands.spawn(Screenshot::primary_window()).observe(
+                move |captured: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>| {
+                    let shows_something = shows_something(&captured.image);
+                    save(captured);
+                    exit.write(match shows_something {
+                        true => AppExit::Success,
+                        false => {
+                            error!("there is no overlay in the picture");
+                            AppExit::error()
+                        }
+                    });
+                },
+            );
+        }
+    }
+}
+
+/// Whether enough of the upper right of the picture is not background.
+fn shows_something(picture: &Image) -> bool {
+    let background = tailwind::SLATE_800.to_u8_array_no_alpha();
+    let size = picture.size();
+    let corner = (size.x / 2..size.x).flat_map(|x| (0..size.y / 2).map(move |y| (x, y)));
+    let is_drawn = |&(x, y): &(u32, u32)| {
+        let color = picture.get_color_at(x, y).map(Srgba::from);
+        color.is_ok_and(|color| color.to_u8_array_no_alpha() != background)
+    };
+    corner.filter(is_drawn).count() > 40_000
+}

@@ -1,0 +1,116 @@
+//! The figures as lines of the log.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::time::Duration;
+
+use bevy_app::{App, Last, Plugin};
+use bevy_ecs::system::Res;
+use bevy_time::{Real, Time};
+use tracing::info;
+
+use super::bytes::Bytes;
+use super::clock::{Timer, now};
+use super::report::{ArenaReport, ArenaTotals, FrameArenaReport};
+
+/// Logs a line about the arenas each second.
+///
+/// `Frame arenas: 1.4 MiB of 16 MiB on 4 workers, peak 1.5 MiB, no overflow`: what was in use when
+/// the last frame ended, what is reserved, and the most in use at once in that frame. What is
+/// counted, overflows for one, is counted since the line before. Arenas of other paces and of
+/// sub-apps have lines of their own, once they are used.
+///
+/// Beside Bevy's `LogDiagnosticsPlugin`, which logs averages of each diagnostic. Warnings about
+/// problems come without this plugin, from [`FrameArenaPlugin`](crate::FrameArenaPlugin).
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_frame_arena::{FrameArenaLogPlugin, FrameArenaPlugin};
+///
+/// App::new()
+///     .add_plugins((FrameArenaPlugin::default(), FrameArenaLogPlugin::default()))
+///     .update();
+/// ```
+pub struct FrameArenaLogPlugin {
+    /// The time between two lines. Default: a second.
+    pub wait_duration: Duration,
+}
+
+impl Default for FrameArenaLogPlugin {
+    fn default() -> Self {
+        Self {
+            wait_duration: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Plugin for FrameArenaLogPlugin {
+    fn build(&self, app: &mut App) {
+        let (mut timer, wait_duration) = (Timer::default(), self.wait_duration);
+        let mut logged: Vec<ArenaTotals> = Vec::new();
+        let log_usage = move |report: Option<Res<FrameArenaReport>>,
+                              time: Option<Res<Time<Real>>>| {
+            let Some(report) = report else { return };
+            if !timer.is_due(now(time.as_deref()), wait_duration) {
+                return;
+            }
+            for (index, arenas) in report.iter().enumerate() {
+                if logged.len() == index {
+                    logged.push(ArenaTotals::default());
+                }
+                let since = arenas.totals.since(logged[index]);
+                logged[index] = arenas.totals;
+                if since.periods > 0 {
+                    info!("{}", Line { arenas, since });
+                }
+            }
+        };
+        app.add_systems(Last, log_usage);
+    }
+}
+
+struct Line<'a> {
+    arenas: &'a ArenaReport,
+    /// What happened since the last line.
+    since: ArenaTotals,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usage = &self.arenas.usage;
+        write!(
+            f,
+            "{}: {} of {} on {}, peak {}, ",
+            self.arenas.label,
+            Bytes(usage.used_bytes),
+            Bytes(usage.reserved_bytes),
+            Count(usage.active_workers as u64, "worker"),
+            Bytes(usage.peak_bytes),
+        )?;
+        match self.since.overflows {
+            0 => write!(f, "no overflow")?,
+            overflows => write!(f, "{}", Count(overflows, "overflow"))?,
+        }
+        for (count, word) in [
+            (self.since.refusals, "refused allocation"),
+            (self.since.stale_lookups, "stale look-up"),
+            (usage.parked as u64, "parked generation"),
+        ] {
+            if count > 0 {
+                write!(f, ", {}", Count(count, word))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number of things, in the singular if there is one.
+pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, word) = *self;
+        let plural = if count == 1 { "" } else { "s" };
+        write!(f, "{count} {word}{plural}")
+    }
+}

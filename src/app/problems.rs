@@ -1,0 +1,230 @@
+//! What is wrong with a period's figures, in words.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::bytes::Bytes;
+use super::report::ArenaReport;
+use crate::arenas::WorkerUsage;
+use crate::settings::{FrameArenaSettings, OverflowPolicy};
+
+/// Parked generations up to here are what a task or a late reader needs; more look like a leak.
+const PARKED_IS_FINE: usize = 3;
+
+/// Something that a setting, or a line of the game, should change. Its text says which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    /// A worker's first chunk was too small.
+    Overflow {
+        worker: Arc<str>,
+        peak_bytes: usize,
+        cause: Cause,
+    },
+    /// A worker has used 90 % of a hard limit.
+    NearLimit {
+        worker: Arc<str>,
+        peak_bytes: usize,
+        capacity_bytes: usize,
+    },
+    /// A limit refused allocations.
+    Refused { count: u32, cause: Cause },
+    /// Leases keep generations from being recycled.
+    Parked {
+        generations: usize,
+        reserved_bytes: usize,
+    },
+    /// Handles were looked up too late, or in the wrong arenas.
+    Stale { lookups: u64 },
+}
+
+/// The setting behind an overflow or a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Capacity { bytes: usize },
+    Budget { bytes: usize },
+}
+
+/// Kinds of problems, for those who keep count of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Overflow,
+    NearLimit,
+    Refused,
+    Parked,
+    Stale,
+}
+
+/// Returns what is wrong with the period that ended last, worst first.
+pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem> {
+    let ArenaReport {
+        usage, settings, ..
+    } = report;
+    let refused = (usage.refusals > 0).then(|| Problem::Refused {
+        count: usage.refusals,
+        cause: cause_of_refusal(settings),
+    });
+    let stale = (usage.stale_lookups > 0).then_some(Problem::Stale {
+        lookups: usage.stale_lookups,
+    });
+    let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
+        generations: usage.parked,
+        reserved_bytes: usage.reserved_bytes,
+    });
+    let workers = usage.workers.iter();
+    let workers = workers.filter_map(|worker| problem_of_worker(worker, settings));
+    refused
+        .into_iter()
+        .chain(stale)
+        .chain(parked)
+        .chain(workers)
+}
+
+fn problem_of_worker(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Option<Problem> {
+    match settings.overflow {
+        OverflowPolicy::Grow if worker.overflows > 0 => Some(Problem::Overflow {
+            worker: Arc::clone(&worker.name),
+            peak_bytes: worker.peak_bytes,
+            cause: cause_of_overflow(worker, settings),
+        }),
+        OverflowPolicy::Fail if is_nearly_full(worker) => Some(Problem::NearLimit {
+            worker: Arc::clone(&worker.name),
+            peak_bytes: worker.peak_bytes,
+            capacity_bytes: worker.capacity_bytes,
+        }),
+        _ => None,
+    }
+}
+
+/// Returns whether a worker has used more than 90 % of its chunks.
+pub(crate) fn is_nearly_full(worker: &WorkerUsage) -> bool {
+    worker.peak_bytes > worker.capacity_bytes / 10 * 9
+}
+
+/// Returns why the first chunk was too small. If what the settings ask for would have been enough,
+/// the budget did not let it be that large.
+fn cause_of_overflow(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Cause {
+    match settings.budget_bytes {
+        Some(bytes) if worker.peak_bytes <= settings.worker_capacity_bytes => {
+            Cause::Budget { bytes }
+        }
+        _ => Cause::Capacity {
+            bytes: settings.worker_capacity_bytes,
+        },
+    }
+}
+
+/// Returns why an allocation was refused. Where there is a hard limit and a budget, the smaller one
+/// is blamed.
+fn cause_of_refusal(settings: &FrameArenaSettings) -> Cause {
+    let capacity = settings.worker_capacity_bytes;
+    match (settings.overflow, settings.budget_bytes) {
+        (OverflowPolicy::Grow, Some(bytes)) => Cause::Budget { bytes },
+        (OverflowPolicy::Fail, Some(bytes)) if bytes < capacity => Cause::Budget { bytes },
+        _ => Cause::Capacity { bytes: capacity },
+    }
+}
+
+impl Problem {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Overflow { .. } => Kind::Overflow,
+            Self::NearLimit { .. } => Kind::NearLimit,
+            Self::Refused { .. } => Kind::Refused,
+            Self::Parked { .. } => Kind::Parked,
+            Self::Stale { .. } => Kind::Stale,
+        }
+    }
+
+    /// Returns the name of the thread it is about, if it is about one.
+    pub(crate) fn worker(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Overflow { worker, .. } | Self::NearLimit { worker, .. } => Some(worker),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Overflow {
+                ref worker,
+                peak_bytes,
+                cause: Cause::Capacity { bytes },
+            } => write!(
+                f,
+                "the first chunk of `{worker}` is too small: a frame took {}, the chunk has {}. \
+                 Another was chained. Raise `FrameArenaSettings::worker_capacity_bytes` to {}",
+                Bytes(peak_bytes),
+                Bytes(bytes),
+                Bytes(enough_for(peak_bytes)),
+            ),
+            Self::Overflow {
+                ref worker,
+                peak_bytes,
+                cause: Cause::Budget { bytes },
+            } => write!(
+                f,
+                "the first chunk of `{worker}` is too small: a frame took {}, and the budget of {} \
+                 left no chunk of that size. Another was chained. Raise \
+                 `FrameArenaSettings::budget_bytes`",
+                Bytes(peak_bytes),
+                Bytes(bytes),
+            ),
+            Self::NearLimit {
+                ref worker,
+                peak_bytes,
+                capacity_bytes,
+            } => write!(
+                f,
+                "`{worker}` is near its limit: a frame took {} of {}, and beyond that allocations \
+                 fail. Raise `FrameArenaSettings::worker_capacity_bytes` to {}, or set `overflow` \
+                 to `OverflowPolicy::Grow`",
+                Bytes(peak_bytes),
+                Bytes(capacity_bytes),
+                Bytes(enough_for(peak_bytes)),
+            ),
+            Self::Refused {
+                count,
+                cause: Cause::Capacity { bytes },
+            } => write!(
+                f,
+                "refused allocations in a frame: {count}. A worker may take {}. Raise \
+                 `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
+                 `OverflowPolicy::Grow`",
+                Bytes(bytes),
+            ),
+            Self::Refused {
+                count,
+                cause: Cause::Budget { bytes },
+            } => write!(
+                f,
+                "refused allocations in a frame: {count}. The budget is {} for all workers and \
+                 generations. Raise `FrameArenaSettings::budget_bytes`",
+                Bytes(bytes),
+            ),
+            Self::Parked {
+                generations,
+                reserved_bytes,
+            } => write!(
+                f,
+                "leases keep {generations} generations from being recycled, and {} are reserved. \
+                 Drop each `FrameLease` when its reader is done",
+                Bytes(reserved_bytes),
+            ),
+            Self::Stale { lookups } => write!(
+                f,
+                "look-ups of stale or foreign handles in a frame: {lookups}. Read a handle in its \
+                 frame or the next, lease its frame (`FrameArenas::lease_of`), or raise \
+                 `FrameArenaSettings::lives_for`"
+            ),
+        }
+    }
+}
+
+/// Returns a capacity that leaves some room above a peak.
+pub(crate) fn enough_for(peak_bytes: usize) -> usize {
+    let with_room = peak_bytes.saturating_add(peak_bytes / 4);
+    with_room.checked_next_power_of_two().unwrap_or(with_room)
+}

@@ -1,0 +1,121 @@
+//! What is wrong, in words.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use bevy_ecs::entity::Entity;
+
+use super::history::{History, SLOTS};
+use super::names::ShortName;
+use super::painter::Painter;
+use super::parts::{Builder, FAINT_TEXT, LETTER_EM, WARNING_TEXT, WIDTH_EM};
+use crate::app::{ArenaTotals, Bytes, Cause, Problem};
+
+/// A line for each kind of problem of the last seconds; lines without one stay free.
+pub(super) struct ProblemList {
+    lines: Vec<Entity>,
+}
+
+impl ProblemList {
+    pub(super) fn spawn(builder: &mut Builder, block: Entity, prefix: &str, lines: usize) -> Self {
+        let letters = WIDTH_EM / LETTER_EM;
+        let lines = (0..lines)
+            .map(|line| builder.text(block, format!("{prefix}/problems/{line}"), letters));
+        Self {
+            lines: lines.collect(),
+        }
+    }
+
+    pub(super) fn draw(&self, painter: &mut Painter, history: &History, interval_secs: f32) {
+        let seconds = interval_secs * SLOTS as f32;
+        let events = history.events();
+        let count = history.problems().len();
+        let mut problems = history.problems();
+        for (index, &line) in self.lines.iter().enumerate() {
+            let left = count.saturating_sub(index);
+            let is_last = index + 1 == self.lines.len();
+            painter.text_color(line, WARNING_TEXT);
+            match problems.next() {
+                Some(_) if is_last && left > 1 => {
+                    painter.text(line, format_args!("! {left} more problems, see the log"));
+                }
+                Some(problem) => painter.text(
+                    line,
+                    InWords {
+                        problem,
+                        events,
+                        seconds,
+                    },
+                ),
+                None if index == 0 => {
+                    painter.text(line, format_args!("no problems in {seconds:.0} s"));
+                    painter.text_color(line, FAINT_TEXT);
+                }
+                None => painter.text(line, ""),
+            }
+        }
+    }
+}
+
+/// A problem as short as it goes: the log has the rest.
+struct InWords<'a> {
+    problem: &'a Problem,
+    events: ArenaTotals,
+    seconds: f32,
+}
+
+impl fmt::Display for InWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            problem,
+            events,
+            seconds,
+        } = self;
+        match problem {
+            Problem::Overflow {
+                worker,
+                peak_bytes,
+                cause,
+            } => write!(
+                f,
+                "! OVERFLOW {} in {seconds:.0} s: {} took {}, {cause}",
+                events.overflows,
+                ShortName::of(worker),
+                Bytes(*peak_bytes),
+            ),
+            Problem::NearLimit {
+                worker,
+                peak_bytes,
+                capacity_bytes,
+            } => write!(
+                f,
+                "! ABOVE 90 %: {} took {} of {}",
+                ShortName::of(worker),
+                Bytes(*peak_bytes),
+                Bytes(*capacity_bytes),
+            ),
+            Problem::Refused { cause, .. } => write!(
+                f,
+                "! REFUSED {} in {seconds:.0} s: {cause}",
+                events.refusals
+            ),
+            Problem::Parked { generations, .. } => {
+                write!(f, "! PARKED {generations} generations: leases are held")
+            }
+            Problem::Stale { .. } => write!(
+                f,
+                "! STALE {} look-ups of old handles in {seconds:.0} s",
+                events.stale_lookups
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Capacity { bytes } => write!(f, "capacity {}", Bytes(bytes)),
+            Self::Budget { bytes } => write!(f, "budget {}", Bytes(bytes)),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! What the overlay says is what `usage()` says.
+
+use bevy_app::App;
+use bevy_frame_arena::{
+    FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaSettings, FrameArenas, OverflowPolicy,
+};
+
+use super::screen::{allocate, app, percent, report, text};
+
+const KIB: usize = 1 << 10;
+
+/// Places for workers.
+const PLACES: usize = 12;
+
+/// A size as the overlay writes it, worked out anew.
+fn size(bytes: usize) -> String {
+    let (mut amount, mut unit) = (bytes as f64, 0);
+    if bytes < KIB {
+        return format!("{bytes} B");
+    }
+    while amount >= 1023.5 || unit == 0 {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    let unit = ["B", "KiB", "MiB", "GiB"][unit];
+    match amount < 9.95 {
+        true => format!("{amount:.1} {unit}"),
+        false => format!("{amount:.0} {unit}"),
+    }
+}
+
+fn part(bytes: usize, whole: usize) -> f32 {
+    match whole {
+        0 => 0.0,
+        _ => (bytes as f32 / whole as f32 * 100.0).min(100.0),
+    }
+}
+
+/// Random numbers, the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) as usize % below
+    }
+}
+
+/// Reads everything that is about the frame back, and compares it with its figures.
+fn compare_with_usage(app: &mut App) {
+    let shown = report(app).clone();
+    let usage = app.world().resource::<FrameArenas>().usage();
+    assert_eq!(shown.usage, *usage);
+    let usage = shown.usage;
+    let whole = shown.settings.budget_bytes.unwrap_or(usage.reserved_bytes);
+    for (name, bytes) in [
+        ("used", usage.used_bytes),
+        ("peak", usage.peak_bytes),
+        ("reserved", usage.reserved_bytes),
+    ] {
+        let path = format!("frame_arena/{name}");
+        assert_eq!(text(app, &path), format!("{name} {}", size(bytes)));
+        let bar = percent(app, &format!("{path}/bar"));
+        assert_eq!(bar, part(bytes, whole), "{path}");
+    }
+    let workers = usage.active_workers;
+    let plural = if workers == 1 { "" } else { "s" };
+    assert_eq!(
+        text(app, "frame_arena/period"),
+        format!("{workers} worker{plural}, frame {}", usage.frame)
+    );
+    assert_eq!(
+        text(app, "frame_arena/workers/sum"),
+        format!("sum {}", size(usage.peak_bytes))
+    );
+
+    // The cells add up to the same sum.
+    let mut left = usage.workers.clone();
+    let mut sum = 0;
+    for place in 0..PLACES {
+        let cell = text(app, &format!("frame_arena/workers/{place}"));
+        let bar = percent(app, &format!("frame_arena/workers/{place}/bar"));
+        if let Some(rest) = cell.strip_prefix('+') {
+            let bytes = left.iter().map(|worker| worker.peak_bytes).sum();
+            let expected = match bytes {
+                0 => format!("{} idle", left.len()),
+                bytes => format!("{}: {}", left.len(), size(bytes)),
+            };
+            assert_eq!(rest, expected);
+            sum += bytes;
+            break;
+        }
+        let Some((name, amount)) = cell.split_once(' ') else {
+            assert!(left.is_empty(), "{left:?} have no cell");
+            break;
+        };
+        let number = name.trim_start_matches("!C");
+        let number = number.trim_start_matches('C');
+        let thread = format!("Compute Task Pool ({number})");
+        let index = left.iter().position(|worker| *worker.name == *thread);
+        let worker = left.remove(index.expect("each cell has its worker"));
+        assert_eq!(amount, size(worker.peak_bytes));
+        assert_eq!(bar, part(worker.peak_bytes, worker.capacity_bytes));
+        assert_eq!(name.starts_with('!'), worker.overflows > 0);
+        sum += worker.peak_bytes;
+    }
+    assert_eq!(sum, usage.peak_bytes);
+}
+
+#[test]
+fn a_thousand_random_frames_are_shown_as_they_were() {
+    let settings = FrameArenaSettings {
+        worker_capacity_bytes: 64 * KIB,
+        ..Default::default()
+    };
+    let config = FrameArenaOverlayConfig {
+        worker_places: Some(PLACES),
+        ..Default::default()
+    };
+    let mut app = app(settings, config);
+    let mut dice = Dice(7);
+    for _ in 0..1000 {
+        for _ in 0..dice.roll(4) {
+            let thread = format!("Compute Task Pool ({})", dice.roll(20));
+            let blocks = [dice.roll(40 * KIB), dice.roll(40 * KIB), dice.roll(100)];
+            allocate(&app, &thread, &blocks);
+        }
+        app.update();
+        compare_with_usage(&mut app);
+    }
+}
+
+#[test]
+fn idle_workers_are_folded_and_come_back() {
+    let mut app = app(
+        FrameArenaSettings::default(),
+        FrameArenaOverlayConfig::default(),
+    );
+    for number in 0..20 {
+        allocate(&app, &format!("Compute Task Pool ({number})"), &[8]);
+    }
+    for _ in 0..70 {
+        for number in [11, 2] {
+            allocate(&app, &format!("Compute Task Pool ({number})"), &[2 * KIB]);
+        }
+        app.update();
+    }
+    let cells =
+        |app: &mut App| [0, 1, 2, 3].map(|n| text(app, &format!("frame_arena/workers/{n}")));
+    assert_eq!(
+        cells(&mut app),
+        ["C2 2.0 KiB", "C11 2.0 KiB", "+18 idle", ""]
+    );
+    allocate(&app, "Compute Task Pool (3)", &[16]);
+    app.update();
+    assert_eq!(
+        cells(&mut app),
+        ["C2 0 B", "C3 16 B", "C11 0 B", "+17 idle"]
+    );
+}
+
+#[test]
+fn problems_are_there_in_words() {
+    let settings = FrameArenaSettings {
+        worker_capacity_bytes: 4 * KIB,
+        ..Default::default()
+    };
+    let mut app = app(settings, FrameArenaOverlayConfig::default());
+    app.update();
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/0"),
+        "no problems in 6 s"
+    );
+
+    let arenas = app.world().resource::<FrameArenas>();
+    let handle = arenas.local().share(1);
+    for _ in 0..3 {
+        allocate(&app, "Compute Task Pool (5)", &[3 * KIB, 3 * KIB]);
+        app.update();
+        app.world().resource::<FrameArenas>().get(handle);
+    }
+    app.update();
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/0"),
+        "! OVERFLOW 3 in 6 s: C5 took 6.0 KiB, capacity 4.0 KiB"
+    );
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/1"),
+        "! STALE 2 look-ups of old handles in 6 s"
+    );
+    // They are gone when the graph no longer shows their time.
+    for _ in 0..60 {
+        app.update();
+    }
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/0"),
+        "no problems in 6 s"
+    );
+    assert_eq!(text(&mut app, "frame_arena/problems/1"), "");
+}
+
+#[test]
+fn limits_are_there_in_words() {
+    let settings = FrameArenaSettings {
+        worker_capacity_bytes: 4 * KIB,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    };
+    let mut app = app(settings, FrameArenaOverlayConfig::default());
+    allocate(&app, "Compute Task Pool (5)", &[4000]);
+    let arenas = app.world().resource::<FrameArenas>();
+    assert!(arenas.local().try_alloc([0_u8; 5000]).is_err());
+    app.update();
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/0"),
+        "! REFUSED 1 in 6 s: capacity 4.0 KiB"
+    );
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/1"),
+        "! ABOVE 90 %: C5 took 3.9 KiB of 4.0 KiB"
+    );
+    assert_eq!(text(&mut app, "frame_arena/workers/0"), "!C5 3.9 KiB");
+}
+
+#[test]
+fn leases_that_pile_up_are_there_in_words() {
+    let mut app = app(
+        FrameArenaSettings::default(),
+        FrameArenaOverlayConfig::default(),
+    );
+    let mut leases = Vec::new();
+    for _ in 0..6 {
+        leases.push(app.world().resource::<FrameArenas>().lease());
+        app.update();
+    }
+    let parked = app.world().resource::<FrameArenas>().usage().parked;
+    assert!(parked > 3);
+    assert_eq!(
+        text(&mut app, "frame_arena/problems/0"),
+        format!("! PARKED {parked} generations: leases are held")
+    );
+}
+
+#[test]
+fn a_budget_is_the_whole_of_the_bar() {
+    let settings = FrameArenaSettings {
+        budget_bytes: Some(1 << 20),
+        ..Default::default()
+    };
+    let mut app = app(settings, FrameArenaOverlayConfig::default());
+    allocate(&app, "Compute Task Pool (0)", &[32 * KIB]);
+    app.update();
+    assert_eq!(text(&mut app, "frame_arena/budget"), "budget 1.0 MiB");
+    assert_eq!(percent(&mut app, "frame_arena/used/bar"), 3.125);
+}
+
+#[test]
+fn it_is_refreshed_no_more_often_than_asked_for() {
+    let config = FrameArenaOverlayConfig {
+        refresh_interval: super::screen::FRAME_TIME * 5,
+        ..Default::default()
+    };
+    let mut app = app(FrameArenaSettings::default(), config);
+    let mut shown = Vec::new();
+    for _ in 0..20 {
+        app.update();
+        shown.push(text(&mut app, "frame_arena/period"));
+    }
+    shown.dedup();
+    assert_eq!(shown.len(), 4, "{shown:?}");
+    assert_eq!(text(&mut app, "frame_arena/graph/start"), "30 s ago");
+}
+
+#[test]
+fn it_can_be_switched_off_and_on() {
+    let mut app = app(
+        FrameArenaSettings::default(),
+        FrameArenaOverlayConfig::default(),
+    );
+    let windows = |app: &mut App| {
+        let mut windows = app.world_mut().query::<&FrameArenaOverlay>();
+        windows.iter(app.world()).count()
+    };
+    let switch = |app: &mut App, enabled| {
+        let mut config = app.world_mut().resource_mut::<FrameArenaOverlayConfig>();
+        config.enabled = enabled;
+        app.update();
+    };
+    app.update();
+    assert_eq!(windows(&mut app), 1);
+    switch(&mut app, false);
+    assert_eq!(windows(&mut app), 0);
+    app.update();
+    switch(&mut app, true);
+    assert_eq!(windows(&mut app), 1);
+    compare_with_usage(&mut app);
+}
+
+#[test]
+fn without_arenas_there_is_no_window_and_no_panic() {
+    let mut app = App::new();
+    app.add_plugins(bevy_frame_arena::FrameArenaOverlayPlugin::default());
+    app.update();
+    assert!(
+        app.world_mut()
+            .query::<&FrameArenaOverlay>()
+            .single(app.world())
+            .is_err()
+    );
+}
