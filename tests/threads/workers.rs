@@ -215,7 +215,10 @@ fn a_budget_covers_all_workers_and_generations() {
     thread::scope(|scope| {
         scope.spawn(|| {
             arenas.local().alloc(1_u8);
-            let error = arenas.local().try_alloc([0_u8; 170 << 10]).unwrap_err();
+            let arena = arenas.local();
+            let error = arena
+                .try_alloc_slice_fill_copy(170 << 10, 0_u8)
+                .unwrap_err();
             assert!(
                 error
                     .to_string()
@@ -226,8 +229,8 @@ fn a_budget_covers_all_workers_and_generations() {
                 error.to_string().contains("of 204800 bytes remain"),
                 "{error}"
             );
-            arenas.local().alloc([0_u8; 160 << 10]);
-            arenas.local().alloc([0_u8; 4 << 10]);
+            arena.alloc_slice_fill_copy(160 << 10, 0_u8);
+            arena.alloc_slice_fill_copy(4 << 10, 0_u8);
         });
     });
     assert!(arenas.local().try_alloc([0_u8; 16 << 10]).is_err());
