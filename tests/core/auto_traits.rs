@@ -36,13 +36,12 @@ assert_not_impl_any!(LeasedHandle<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Cell<u8>>: Send, Sync);
 
 // A handle is a pointer and a stamp; in debug builds it also remembers the line that made it.
-const LINE: usize = if cfg!(debug_assertions) {
-    size_of::<usize>()
-} else {
-    0
-};
-const _: () = assert!(size_of::<FrameHandle<u64>>() == size_of::<(usize, u64)>() + LINE);
-const _: () = assert!(size_of::<FrameHandle<str>>() == size_of::<(usize, usize, u64)>() + LINE);
+#[cfg(debug_assertions)]
+type Line = usize;
+#[cfg(not(debug_assertions))]
+type Line = ();
+const _: () = assert!(size_of::<FrameHandle<u64>>() == size_of::<(usize, u64, Line)>());
+const _: () = assert!(size_of::<FrameHandle<str>>() == size_of::<([usize; 2], u64, Line)>());
 const _: () = assert!(size_of::<Option<FrameHandle<[u64]>>>() == size_of::<FrameHandle<[u64]>>());
 
 #[test]
