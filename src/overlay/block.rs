@@ -87,8 +87,8 @@ impl Block {
         };
         let details = worker_places.map(|places| Details {
             more: builder.text(block, format!("{prefix}/more"), WIDTH_EM / LETTER_EM),
-            graph: Graph::spawn(builder, block, prefix),
-            grid: Grid::spawn(builder, block, prefix, places),
+            graph: Graph::spawn(builder, block, &prefix),
+            grid: Grid::spawn(builder, block, &prefix, places),
         });
         let lines = PROBLEM_LINES[usize::from(details.is_none())];
         Self {
@@ -98,7 +98,7 @@ impl Block {
             reserved,
             budget,
             details,
-            problems: ProblemList::spawn(builder, block, prefix, lines),
+            problems: ProblemList::spawn(builder, block, &prefix, lines),
         }
     }
 

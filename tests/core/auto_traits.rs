@@ -59,13 +59,12 @@ assert_not_impl_any!(LeasedHandle<Cell<u8>>: Send, Sync);
 
 // A handle is a pointer and a stamp; in debug builds it also remembers the line that made it, and
 // when that was.
-const LINE: usize = if cfg!(debug_assertions) {
-    size_of::<(usize, u64)>()
-} else {
-    0
-};
-const _: () = assert!(size_of::<FrameHandle<u64>>() == size_of::<(usize, u64)>() + LINE);
-const _: () = assert!(size_of::<FrameHandle<str>>() == size_of::<(usize, usize, u64)>() + LINE);
+#[cfg(debug_assertions)]
+type Origin = (usize, u64);
+#[cfg(not(debug_assertions))]
+type Origin = ();
+const _: () = assert!(size_of::<FrameHandle<u64>>() == size_of::<(usize, u64, Origin)>());
+const _: () = assert!(size_of::<FrameHandle<str>>() == size_of::<([usize; 2], u64, Origin)>());
 const _: () = assert!(size_of::<Option<FrameHandle<[u64]>>>() == size_of::<FrameHandle<[u64]>>());
 
 #[test]

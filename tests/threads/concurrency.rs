@@ -81,6 +81,9 @@ fn threads_that_start_together_get_arenas_of_their_own() {
     }
 }
 
+// Not on Windows: it destroys thread locals under a lock that a new thread needs to start, so a
+// destructor that waits for one waits for ever.
+#[cfg(not(windows))]
 #[test]
 fn a_dying_thread_keeps_its_arena_while_others_take_its_place() {
     /// Dropped when the thread has already given its place in `ThreadLocal`s away.
