@@ -2,6 +2,7 @@
 #[path = "../examples/voxel_world"]
 mod voxel_world {
     pub(crate) mod game;
+    pub(crate) mod gpu;
     #[expect(
         dead_code,
         reason = "the words and figures of a way are for the report"
@@ -12,13 +13,13 @@ mod voxel_world {
 use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin};
 use proptest::prelude::*;
 use proptest::test_runner::RngAlgorithm;
-use voxel_world::{game, ways};
+use voxel_world::{game, gpu, ways};
 
-use self::game::gpu::Gpu;
 use self::game::mesher::{PADDED_BLOCKS, Quad, mesh, padded_index};
 use self::game::noise::hash;
 use self::game::terrain::{AIR, Block, SIDE};
 use self::game::{GamePlugin, Load};
+use self::gpu::Gpu;
 use self::ways::Way;
 
 /// The side of one block that can be seen: where, to which side, and of what.

@@ -7,6 +7,7 @@
 mod voxel_world {
     pub(crate) mod counting;
     pub(crate) mod game;
+    pub(crate) mod gpu;
     #[expect(dead_code, reason = "times are for the report")]
     pub(crate) mod measure;
     #[expect(
@@ -16,7 +17,7 @@ mod voxel_world {
     pub(crate) mod ways;
 }
 
-use voxel_world::{counting, game, measure, ways};
+use voxel_world::{counting, game, gpu, measure, ways};
 
 use self::game::Load;
 use self::ways::Way;

@@ -1,7 +1,6 @@
 //! The game that all ways play: what exists, and pure functions on it. No memory is managed here.
 
 pub(crate) mod camera;
-pub(crate) mod gpu;
 pub(crate) mod grid;
 pub(crate) mod mesher;
 pub(crate) mod noise;
@@ -16,7 +15,7 @@ use bevy_ecs::prelude::*;
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 
 use self::camera::View;
-use self::gpu::Gpu;
+use crate::gpu::Gpu;
 
 /// How much there is to do.
 #[derive(Resource, Clone)]

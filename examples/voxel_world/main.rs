@@ -9,6 +9,7 @@
 mod arguments;
 mod counting;
 mod game;
+mod gpu;
 mod measure;
 mod plot;
 mod report;

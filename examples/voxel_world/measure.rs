@@ -9,8 +9,8 @@ use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
 use bevy_frame_arena::FrameArenas;
 
 use crate::counting::{Requests, requests_of};
-use crate::game::gpu::Gpu;
 use crate::game::{GamePlugin, Load};
+use crate::gpu::Gpu;
 use crate::ways::Way;
 
 /// Frames until every buffer has its size.

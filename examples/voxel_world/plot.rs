@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 
 use crate::measure::Player;
@@ -14,6 +15,7 @@ const SIZE: (u32, u32) = (960, 720);
 const BINS: usize = 80;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b, X, Y> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<X, Y>>;
 type Done = Result<(), Box<dyn Error>>;
 
 /// Draws both pictures into one file.
@@ -38,12 +40,15 @@ fn draw_times(area: &Area, players: &[Player]) -> Done {
         })
         .collect();
     // The few longest would make all others look the same: the table has them.
-    let longest = times.iter().map(|all| all[all.len() * 98 / 100]);
+    let longest = times.iter().map(|all| all[all.len() * 95 / 100]);
     let right = longest.fold(0.0, f64::max);
     let shares: Vec<Vec<f64>> = times.iter().map(|all| histogram(all, right)).collect();
     let top = shares.iter().flatten().copied().fold(0.0, f64::max) * 1.1;
     let mut chart = ChartBuilder::on(area)
-        .caption("Frame times", ("sans-serif", 20))
+        .caption(
+            "Frame times, with and without a fixed step",
+            ("sans-serif", 20),
+        )
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(60)
@@ -66,12 +71,7 @@ fn draw_times(area: &Area, players: &[Player]) -> Done {
             .label(player.way.name())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(3)));
     }
-    chart
-        .configure_series_labels()
-        .background_style(WHITE)
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
-    Ok(())
+    draw_legend(&mut chart)
 }
 
 /// Returns the percentage of the times in each of [`BINS`] equal parts.
@@ -85,6 +85,16 @@ fn histogram(times: &[f64], right: f64) -> Vec<f64> {
     shares
 }
 
+fn draw_legend<'a, 'b: 'a, X: Ranged, Y: Ranged>(chart: &mut Chart<'a, 'b, X, Y>) -> Done {
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE)
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    Ok(())
+}
+
 fn draw_usage(area: &Area, arena: &Player) -> Done {
     let mut names: Vec<Arc<str>> = Vec::new();
     for (name, _) in arena.usage.iter().flatten() {
@@ -93,16 +103,14 @@ fn draw_usage(area: &Area, arena: &Player) -> Done {
         }
     }
     names.sort();
-    let kib_of = |workers: &[(Arc<str>, usize)], name: &str| {
-        let own = workers.iter().filter(|(other, _)| **other == *name);
-        own.map(|(_, used)| *used as f64 / 1024.0).sum::<f64>()
+    let kib_of = |workers: &[(Arc<str>, usize)], names: &[Arc<str>]| {
+        let used = workers.iter().filter(|(name, _)| names.contains(name));
+        used.map(|(_, bytes)| *bytes as f64 / 1024.0).sum::<f64>()
     };
-    let used = names
-        .iter()
-        .flat_map(|name| arena.usage.iter().map(|frame| kib_of(frame, name)));
-    let top = used.fold(1.0, f64::max) * 1.1;
+    let top = arena.usage.iter().map(|workers| kib_of(workers, &names));
+    let top = top.fold(1.0, f64::max) * 1.3;
     let mut chart = ChartBuilder::on(area)
-        .caption("Arena use by worker", ("sans-serif", 20))
+        .caption("Arena use, by worker", ("sans-serif", 20))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(60)
@@ -113,21 +121,17 @@ fn draw_usage(area: &Area, arena: &Player) -> Done {
         .y_desc("KiB used")
         .light_line_style(TRANSPARENT)
         .draw()?;
-    for (index, name) in names.iter().enumerate() {
-        let color = color(index);
+    // On top of each other: the sum of all first, which the others then cover in part.
+    for count in (1..=names.len()).rev() {
+        let color = color(count);
         let points = arena.usage.iter().enumerate();
-        let points = points.map(|(frame, workers)| (frame, kib_of(workers, name)));
+        let points = points.map(|(frame, workers)| (frame, kib_of(workers, &names[..count])));
         chart
-            .draw_series(LineSeries::new(points, color.stroke_width(1)))?
-            .label(&**name)
+            .draw_series(AreaSeries::new(points, 0.0, color))?
+            .label(&*names[count - 1])
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(3)));
     }
-    chart
-        .configure_series_labels()
-        .background_style(WHITE)
-        .border_style(BLACK.mix(0.3))
-        .draw()?;
-    Ok(())
+    draw_legend(&mut chart)
 }
 
 /// Returns one of a few colours that all eyes can tell apart (Okabe and Ito's).

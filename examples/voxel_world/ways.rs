@@ -1,6 +1,6 @@
 //! The ways to manage the memory of a frame. Each has the same systems, and calls the same game.
 
-mod arena;
+pub(crate) mod arena;
 mod heap;
 mod herd;
 mod local;

@@ -3,8 +3,8 @@
 use bevy_ecs::prelude::*;
 use bevy_math::{Mat4, Vec3, Vec4, proj};
 
+use super::Frame;
 use super::terrain::{Chunk, Map, SIDE};
-use super::{Frame, Load};
 
 const FIELD_OF_VIEW: f32 = 1.1;
 const NEAR: f32 = 0.5;
@@ -100,21 +100,20 @@ pub(crate) fn choose_detail(place: usize, seen: &Seen) -> Draw {
     }
 }
 
-/// Flies in a loop over the world, looking ahead.
-pub(crate) fn follow_path(
-    frame: Res<Frame>,
-    load: Res<Load>,
-    map: Res<Map>,
-    mut view: ResMut<View>,
-) {
-    let middle = (load.columns * SIDE) as f32 / 2.0;
-    let at = |frame: f32| {
+/// Flies along the path.
+pub(crate) fn follow_path(frame: Res<Frame>, map: Res<Map>, mut view: ResMut<View>) {
+    let [eye, target] = path(frame.0, &map);
+    *view = View::new(eye, target, 16.0 / 9.0);
+}
+
+/// Returns where the camera is on its path, a loop over the world, and where it looks: ahead.
+pub(crate) fn path(frame: u32, map: &Map) -> [Vec3; 2] {
+    let middle = map.width() as f32 / 2.0;
+    let at = |frame: f32, height: f32| {
         let angle = frame * 0.004;
-        let (x, z) = (angle.cos(), (2.0 * angle).sin());
-        Vec3::new(middle + x * middle * 0.7, 0.0, middle + z * middle * 0.5)
+        let (x, z) = (angle.cos() * 0.7, (2.0 * angle).sin() * 0.5);
+        Vec3::new(middle + x * middle, height, middle + z * middle)
     };
-    let now = frame.0 as f32;
-    let eye = at(now) + Vec3::Y * (map.top() * 0.9);
-    let ahead = at(now + 60.0) + Vec3::Y * (map.top() * 0.5);
-    *view = View::new(eye, ahead, 16.0 / 9.0);
+    let now = frame as f32;
+    [at(now, map.top() * 1.1), at(now + 150.0, map.top() * 0.5)]
 }

@@ -66,14 +66,19 @@ impl Walker {
     }
 }
 
-pub(crate) fn spawn(mut commands: Commands, load: Res<Load>, map: Res<Map>) {
+/// Returns a new walker, somewhere on the map.
+pub(crate) fn walker(number: u32, map: &Map) -> Walker {
     let width = map.width() as f32;
+    let [x, z, dx, dz] = [0, 1, 2, 3].map(|n| unit(number * 4 + n));
+    Walker {
+        number,
+        at: Vec3::new(x * width, 0.0, z * width),
+        velocity: Vec3::new(dx - 0.5, 0.0, dz - 0.5),
+    }
+}
+
+pub(crate) fn spawn(mut commands: Commands, load: Res<Load>, map: Res<Map>) {
     for number in 0..load.walkers {
-        let [x, z, dx, dz] = [0, 1, 2, 3].map(|n| unit(number * 4 + n));
-        commands.spawn(Walker {
-            number,
-            at: Vec3::new(x * width, 0.0, z * width),
-            velocity: Vec3::new(dx - 0.5, 0.0, dz - 0.5),
-        });
+        commands.spawn(walker(number, &map));
     }
 }

@@ -12,12 +12,12 @@ use bevy_math::Vec3;
 use super::Way;
 use crate::game::Load;
 use crate::game::camera::{Draw, Seen, View, choose_detail};
-use crate::game::gpu::Gpu;
 use crate::game::grid::{Entry, GridView, STARTS, sort_into_cells};
 use crate::game::mesher::{PADDED_BLOCKS, Vertex, mesh};
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
 use crate::game::terrain::{AIR, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
+use crate::gpu::Gpu;
 
 pub(crate) struct ArenaPlugin;
 
@@ -81,9 +81,9 @@ impl Default for SearchArena {
 struct Visible(FrameHandle<[Seen]>);
 
 #[derive(Clone, Copy)]
-struct Mesh {
-    chunk: u32,
-    vertices: FrameHandle<[Vertex]>,
+pub(crate) struct Mesh {
+    pub(crate) chunk: u32,
+    pub(crate) vertices: FrameHandle<[Vertex]>,
 }
 
 #[derive(Clone, Copy)]
@@ -93,11 +93,11 @@ struct Label {
 }
 
 #[derive(Resource, Default)]
-struct Draws(FrameHandle<[Draw]>);
+pub(crate) struct Draws(pub(crate) FrameHandle<[Draw]>);
 #[derive(Resource, Default)]
-struct Meshes(FrameHandle<[Mesh]>);
+pub(crate) struct Meshes(pub(crate) FrameHandle<[Mesh]>);
 #[derive(Resource, Default)]
-struct Instances(FrameHandle<[Instance]>);
+pub(crate) struct Instances(pub(crate) FrameHandle<[Instance]>);
 #[derive(Resource, Default)]
 struct Labels(FrameHandle<[Label]>);
 

@@ -1,7 +1,7 @@
 //! bumpalo-herd for what one system needs, and reused buffers for the rest: what is in a herd
 //! borrows it, so no component or resource can keep it for another system.
 
-use std::mem::{swap, take};
+use std::mem::{replace, swap};
 use std::sync::Mutex;
 
 use bevy_app::prelude::*;
@@ -13,12 +13,12 @@ use bumpalo_herd::{Herd, Member};
 use super::Way;
 use crate::game::Load;
 use crate::game::camera::{Draw, Seen, View, choose_detail};
-use crate::game::gpu::Gpu;
 use crate::game::grid::{Entry, GridView, STARTS, sort_into_cells};
 use crate::game::mesher::{PADDED_BLOCKS, Vertex, mesh};
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
 use crate::game::terrain::{AIR, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
+use crate::gpu::Gpu;
 
 pub(crate) struct HerdPlugin;
 
@@ -209,11 +209,41 @@ fn reset_herd(mut herd: ResMut<FrameHerd>) {
     herd.0.reset();
 }
 
-/// The list of one batch. A bump vector would borrow the member beside it, so it grows by hand.
-struct Batch<'herd, 'all, T> {
-    member: Member<'herd>,
-    list: &'herd mut [T],
+/// A list that grows in a herd. A bump vector would borrow the member, and could not be kept
+/// beside it.
+struct List<'herd, T> {
+    values: &'herd mut [T],
     len: usize,
+}
+
+impl<'herd, T: Copy + Default> List<'herd, T> {
+    fn new() -> Self {
+        Self {
+            values: &mut [],
+            len: 0,
+        }
+    }
+
+    fn push(&mut self, member: &Member<'herd>, value: T) {
+        if self.len == self.values.len() {
+            let capacity = 64.max(2 * self.len);
+            let larger = member.alloc_slice_fill_copy(capacity, T::default());
+            larger[..self.len].copy_from_slice(self.values);
+            self.values = larger;
+        }
+        self.values[self.len] = value;
+        self.len += 1;
+    }
+
+    fn into_slice(self) -> &'herd mut [T] {
+        &mut self.values[..self.len]
+    }
+}
+
+/// The list of one batch, which joins those of all batches when it is done.
+struct Batch<'herd, 'all, T: Copy + Default> {
+    member: Member<'herd>,
+    list: List<'herd, T>,
     all: &'all Mutex<Vec<&'herd [T]>>,
 }
 
@@ -222,29 +252,21 @@ impl<'herd, 'all, T: Copy + Default> Batch<'herd, 'all, T> {
     fn new(herd: &'herd Herd, all: &'all Mutex<Vec<&'herd [T]>>) -> Box<Self> {
         Box::new(Self {
             member: herd.get(),
-            list: &mut [],
-            len: 0,
+            list: List::new(),
             all,
         })
     }
 
     fn push(&mut self, value: T) {
-        if self.len == self.list.len() {
-            let capacity = 64.max(2 * self.len);
-            let larger = self.member.alloc_slice_fill_copy(capacity, T::default());
-            larger[..self.len].copy_from_slice(self.list);
-            self.list = larger;
-        }
-        self.list[self.len] = value;
-        self.len += 1;
+        self.list.push(&self.member, value);
     }
 }
 
-impl<T> Drop for Batch<'_, '_, T> {
+impl<T: Copy + Default> Drop for Batch<'_, '_, T> {
     fn drop(&mut self) {
-        let list = take(&mut self.list);
+        let list = replace(&mut self.list, List::new());
         let mut all = self.all.lock().expect("no system panics");
-        all.push(&list[..self.len]);
+        all.push(list.into_slice());
     }
 }
 
@@ -296,11 +318,12 @@ fn mesh_chunks(
         |(queue, member), chunk| {
             let padded = member.alloc_slice_fill_copy(PADDED_BLOCKS, AIR);
             map.pad(chunk, &chunks, padded);
-            let mut quads = bumpalo::collections::Vec::new_in(member.as_bump());
-            mesh(padded, |quad| quads.push(quad));
+            let mut quads = List::new();
+            mesh(padded, |quad| quads.push(member, quad));
+            let quads = quads.into_slice();
             quads.sort_unstable();
             queue.vertices.reserve(quads.len() * 4);
-            for quad in &quads {
+            for quad in quads {
                 queue.vertices.extend_from_slice(&quad.corners());
             }
             let (chunk, end) = (chunk.number, queue.vertices.len());

@@ -10,12 +10,12 @@ use bevy_utils::Parallel;
 use super::Way;
 use crate::game::Load;
 use crate::game::camera::{Draw, Seen, View, choose_detail};
-use crate::game::gpu::Gpu;
 use crate::game::grid::{Entry, GridView, STARTS, sort_into_cells};
 use crate::game::mesher::{PADDED_BLOCKS, Quad, Vertex, mesh};
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
 use crate::game::terrain::{AIR, Block, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
+use crate::gpu::Gpu;
 
 pub(crate) struct LocalPlugin;
 

@@ -3,9 +3,9 @@
 use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
 
-use super::camera::Draw;
-use super::mesher::Vertex;
-use super::walkers::Instance;
+use crate::game::camera::Draw;
+use crate::game::mesher::Vertex;
+use crate::game::walkers::Instance;
 
 /// What was uploaded and drawn. Worlds that are equal have equal sums, frame by frame.
 #[derive(Resource, Default)]
