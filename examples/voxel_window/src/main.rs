@@ -1,0 +1,90 @@
+//! The world of `voxel_world`, in a window.
+//!
+//! Meshes and instances are uploaded in the render world, straight out of the frame's arena; with
+//! the other ways to manage memory, they are copied for it first.
+//!
+//! `cargo run -p voxel_window --ignore-rust-version`, with any Rust from 1.95 on.
+//! `-- --screenshot FILE` runs for a number of frames, switches between all ways on the way, saves
+//! the window, and exits with an error if it does not show a world.
+//!
+//! | key | |
+//! |---|---|
+//! | 1 2 3 4 | memory by heap, reused buffers, herd, arenas |
+//! | + - | more to do, less to do |
+//! | W A S D, arrows, space, shift | fly |
+//! | P | back to the camera's path |
+#![forbid(unsafe_code)]
+
+mod controls;
+mod gpu;
+mod render;
+mod screenshot;
+
+#[path = "../../voxel_world"]
+mod voxel_world {
+    #[expect(
+        dead_code,
+        reason = "clock and checksums are for the program without a window"
+    )]
+    pub(crate) mod game;
+    #[expect(dead_code, reason = "lines of code are for the report")]
+    pub(crate) mod ways;
+}
+
+use bevy::dev_tools::render_debug::RenderDebugOverlayPlugin;
+use bevy::prelude::*;
+use bevy::render::RenderApp;
+use bevy::window::WindowResolution;
+use bevy_frame_arena::{FrameArenaOverlayPlugin, FrameArenaSubAppPlugin};
+use voxel_world::{game, ways};
+
+use crate::controls::ControlsPlugin;
+use crate::game::{Load, WorldPlugin};
+use crate::render::DrawWorldPlugin;
+use crate::screenshot::ScreenshotPlugin;
+use crate::ways::Way;
+
+fn main() -> AppExit {
+    let mut app = App::new();
+    app.add_plugins((
+        DefaultPlugins
+            .set(WindowPlugin {
+                primary_window: Some(Window {
+                    title: "Frame arenas: a voxel world".into(),
+                    resolution: WindowResolution::new(960, 540).with_scale_factor_override(1.0),
+                    ..default()
+                }),
+                ..default()
+            })
+            // It needs `PbrPlugin`, which this example does without.
+            .disable::<RenderDebugOverlayPlugin>(),
+        WorldPlugin(Load::default()),
+        ControlsPlugin,
+    ))
+    .insert_resource(ClearColor(Color::srgb(0.55, 0.72, 0.88)))
+    .insert_resource(Way::Arena);
+    // All ways are there, and one of them is played.
+    for way in Way::ALL {
+        way.add_to(&mut app);
+        let is_played = move |played: Res<Way>| *played == way;
+        app.configure_sets(First, way.run_if(is_played))
+            .configure_sets(FixedUpdate, way.run_if(is_played))
+            .configure_sets(Update, way.run_if(is_played))
+            .configure_sets(Last, way.run_if(is_played));
+    }
+    app.add_plugins((
+        // This line hands each frame to the render world.
+        FrameArenaSubAppPlugin::new(RenderApp),
+        FrameArenaOverlayPlugin::default(),
+        DrawWorldPlugin,
+    ));
+    if let Some(file) = screenshot_file() {
+        app.add_plugins(ScreenshotPlugin { file });
+    }
+    app.run()
+}
+
+fn screenshot_file() -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--screenshot");
+    arguments.nth(1)
+}
