@@ -52,9 +52,9 @@ impl Block {
         report: &ArenaReport,
         worker_places: Option<usize>,
     ) -> Self {
-        let prefix = report.prefix;
+        let prefix = report.prefix.as_str();
         let block = builder.column(window);
-        builder.commands.entity(block).insert(Name::new(prefix));
+        builder.commands.entity(block).insert(Name::new(prefix.to_owned()));
         let row = builder.row(block, LINE_EM);
         builder.caption(row, &report.label, builder.color);
         let period = builder.text_to_the_right(row, format!("{prefix}/period"), 30.0);
@@ -87,8 +87,8 @@ impl Block {
         };
         let details = worker_places.map(|places| Details {
             more: builder.text(block, format!("{prefix}/more"), WIDTH_EM / LETTER_EM),
-            graph: Graph::spawn(builder, block, &prefix),
-            grid: Grid::spawn(builder, block, &prefix, places),
+            graph: Graph::spawn(builder, block, prefix),
+            grid: Grid::spawn(builder, block, prefix, places),
         });
         let lines = PROBLEM_LINES[usize::from(details.is_none())];
         Self {
@@ -98,7 +98,7 @@ impl Block {
             reserved,
             budget,
             details,
-            problems: ProblemList::spawn(builder, block, &prefix, lines),
+            problems: ProblemList::spawn(builder, block, prefix, lines),
         }
     }
 
