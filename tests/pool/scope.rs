@@ -251,6 +251,10 @@ fn a_destructor_that_panics_at_the_end_keeps_none_from_running() {
 }
 
 #[test]
+#[expect(
+    clippy::forget_non_drop,
+    reason = "an attack that is expected to do nothing"
+)]
 fn containers_that_are_forgotten_in_a_scope_harm_nobody() {
     let mut arena = tiny();
     let kept = arena.share(1);
