@@ -176,6 +176,7 @@ fn copy_over(instances: usize, copy: fn(&mut Vec<Instance>, &mut Vec<Instance>))
 }
 
 /// As most renderers do it.
+#[expect(clippy::ptr_arg, reason = "all ways to copy have one signature")]
 fn clone(source: &mut Vec<Instance>, target: &mut Vec<Instance>) {
     *target = source.clone();
 }

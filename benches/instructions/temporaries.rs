@@ -29,10 +29,10 @@ fn scratch() {
         measured_parallel_alloc(black_box(&parallel), black_box(7));
     });
     segment(SCRATCH_NESTED, "ours", || {
-        measured_nested(black_box(&arenas))
+        measured_nested(black_box(&arenas));
     });
     segment(SCRATCH_VEC, "ours", || {
-        measured_scratch_vec(black_box(&arenas))
+        measured_scratch_vec(black_box(&arenas));
     });
     let parallel = Parallel::<Vec<u64>>::default();
     segment(SCRATCH_VEC, "`Parallel<Vec>`, reused", || {

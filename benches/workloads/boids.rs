@@ -228,7 +228,7 @@ fn with_bump(flock: &mut Flock, bump: &Bump) -> u64 {
     let near = bump.alloc_slice_fill_with(AGENTS as usize, |agent| {
         let mut list = bumpalo::collections::Vec::new_in(bump);
         list.extend(flock.neighbours(agent, starts, agents));
-        &*list.into_bump_slice()
+        list.into_bump_slice()
     });
     flock.steer(near.iter().copied())
 }

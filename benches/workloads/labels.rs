@@ -118,7 +118,7 @@ fn with_bump(bump: &Bump, frame: u32) -> u64 {
         let number = number as u32;
         let mut text = bumpalo::collections::String::new_in(bump);
         text.write_fmt(label!(frame, number)).expect("memory");
-        Command::new(frame, number, &*text.into_bump_str())
+        Command::new(frame, number, text.into_bump_str())
     });
     draw(commands, |text| text)
 }

@@ -20,6 +20,9 @@ const LIMITS: [(&str, &str, f64, f64); 7] = [
 /// Fewer misses than this are no ratio worth a look.
 const FEW_MISSES: u64 = 1000;
 
+/// A name, the number behind it, and its limit.
+type Limited = (&'static str, fn(&Count) -> u64, f64);
+
 /// Compares, says what exceeds its limit, and returns whether nothing does.
 pub(crate) fn hold(counts: &[Count]) -> bool {
     let mut hold = true;
@@ -35,7 +38,7 @@ pub(crate) fn hold(counts: &[Count]) -> bool {
             hold = false;
             continue;
         };
-        let all: [(&str, fn(&Count) -> u64, f64); 3] = [
+        let all: [Limited; 3] = [
             ("instructions", |it| it.instructions, instructions),
             ("L1 misses", |it| it.first_level_misses, misses),
             ("L2 misses", |it| it.second_level_misses, misses),

@@ -166,7 +166,7 @@ impl Way for Herded {
                     frustum
                         .check(item)
                         .into_iter()
-                        .for_each(|it| batch.push(it))
+                        .for_each(|it| batch.push(it));
                 },
             );
             let lists = all.lock().expect("no system panics");
@@ -217,7 +217,7 @@ impl Way for Ours {
                 frustum
                     .check(item)
                     .into_iter()
-                    .for_each(|it| batch.list.push(it))
+                    .for_each(|it| batch.list.push(it));
             },
         );
         let lists = all.lock().expect("no system panics");
