@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bevy_app::{
-    App, First, FixedFirst, FixedLast, FixedMain, FixedMainScheduleOrder, FixedUpdate, Last,
-    Plugin, Startup, SubApp, Update,
+    App, First, FixedFirst, FixedLast, FixedMain, FixedMainScheduleOrder, Last, Plugin, Startup,
+    SubApp, Update,
 };
 use bevy_diagnostic::{DiagnosticPath, DiagnosticsStore};
 use bevy_ecs::prelude::*;

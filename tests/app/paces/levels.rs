@@ -70,8 +70,11 @@ fn play(arenas: Res<ArenasOf<Level>>, map: Res<Map>) {
 }
 
 fn hand_to_the_task(arenas: Res<ArenasOf<Level>>, map: Res<Map>, task: Res<SlowTask>) {
-    let tiles = arenas.lease_handle(map.tiles).unwrap();
-    task.0.send((tiles, map.level)).unwrap();
+    let tiles = arenas.lease_handle(map.tiles);
+    let tiles = tiles.expect("the level has not ended yet");
+    task.0
+        .send((tiles, map.level))
+        .expect("the task takes levels until the app ends");
 }
 
 fn app(keeps_memory: bool) -> App {
@@ -211,7 +214,7 @@ fn a_thousand_levels_with_a_slow_task_on_the_last_one_take_no_more_memory_than_t
         let workers = arenas(&app).usage().workers.len().max(1);
         let most = reserved.iter().max().unwrap();
         assert!(
-            *most <= 3 * workers * 256 << 10,
+            *most <= 3 * workers * (256 << 10),
             "{most} bytes, {workers} workers"
         );
 
