@@ -1,10 +1,12 @@
-//! Goal: see what lives for a frame, for a fixed step and for a level, at 144 frames a second.
+//! Goal: see what lives for a frame, a fixed step, a level and as long as it likes, at 144 frames a
+//! second.
 
 use std::time::Duration;
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::prelude::*;
+use bevy_frame_arena::{Pool, PoolKey};
 use bevy_state::app::StatesPlugin;
 use bevy_state::prelude::*;
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
@@ -21,13 +23,14 @@ fn main() {
             FrameArenaPacePlugin::<Level>::ending_with(OnExit(Game::Playing)),
         ))
         .init_resource::<Shared>()
+        .init_resource::<Pool<Arrow>>()
         .add_message::<Order>()
         .add_systems(OnEnter(Game::Playing), load_map)
-        .add_systems(FixedUpdate, obey)
+        .add_systems(FixedUpdate, (fly, obey).chain())
         .add_systems(Update, (see_enemies, give_order).run_if(run_once))
         .add_systems(Last, show)
         .add_systems(OnExit(Game::Playing), save_score);
-    println!("frame  step | enemies   order     map");
+    println!("frame  step | enemies   order     arrow     map");
     for frame in 1..=10 {
         if frame == 9 {
             let mut next = app.world_mut().resource_mut::<NextState<Game>>();
@@ -52,12 +55,18 @@ struct Level;
 struct Shared {
     enemies: FrameHandle<[u32]>,
     order: FrameHandle<str>,
+    arrow: Option<PoolKey<Arrow>>,
     map: FrameHandle<[Tile]>,
 }
 
 /// From a frame to the next fixed step, which may be in a later frame.
 #[derive(Message)]
 struct Order(FrameHandle<str>);
+
+/// Lives until it has hit something, whatever ends meanwhile.
+struct Arrow {
+    steps_left: u32,
+}
 
 /// Has a destructor, which runs when the level ends.
 struct Tile {
@@ -85,14 +94,24 @@ fn give_order(
     orders.write(Order(shared.order));
 }
 
-fn obey(arenas: Res<ArenasOf<FixedStep>>, mut orders: MessageReader<Order>) {
+fn obey(
+    arenas: Res<ArenasOf<FixedStep>>,
+    mut orders: MessageReader<Order>,
+    mut arrows: ResMut<Pool<Arrow>>,
+    mut shared: ResMut<Shared>,
+) {
     for order in orders.read() {
-        println!(
-            "            | step {} obeys: {}",
-            arenas.frame(),
-            &arenas[order.0]
-        );
+        let step = arenas.frame();
+        println!("            | step {step} obeys: {}", &arenas[order.0]);
+        shared.arrow = Some(arrows.insert(Arrow { steps_left: 2 }));
     }
+}
+
+fn fly(mut arrows: ResMut<Pool<Arrow>>) {
+    arrows.retain(|_, arrow| {
+        arrow.steps_left -= 1;
+        arrow.steps_left > 0
+    });
 }
 
 /// The level is still there for the systems that see it off.
@@ -107,15 +126,18 @@ fn show(
     frame: Res<FrameArenas>,
     step: Res<ArenasOf<FixedStep>>,
     level: Res<ArenasOf<Level>>,
+    arrows: Res<Pool<Arrow>>,
     shared: Res<Shared>,
 ) {
     let word = |is_there| if is_there { "readable" } else { "gone" };
+    let arrow = shared.arrow.map(|key| word(arrows.get(key).is_some()));
     println!(
-        "{:5} {:5} | {:8}  {:8}  {}",
+        "{:5} {:5} | {:8}  {:8}  {:8}  {}",
         frame.frame(),
         step.frame(),
         word(frame.get(shared.enemies).is_some()),
         word(step.get(shared.order).is_some()),
+        arrow.unwrap_or_default(),
         word(level.get(shared.map).is_some()),
     );
 }

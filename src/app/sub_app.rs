@@ -24,7 +24,7 @@ use crate::settings::FrameArenaSettings;
 ///
 /// At extract, before anything else, that world gets
 /// - [`ExtractedFrame`]: a lease on the frame that was just simulated. A component or resource
-///   with a [`FrameHandle`] in it is extracted as a copy of the handle, which resolves there;
+///   with a [`FrameHandle`](crate::FrameHandle) in it is extracted as a copy of the handle, which resolves there;
 /// - [`FrameArenas`] of its own, as scratch for its schedules, swapped once for each extract.
 ///
 /// ```text

@@ -70,27 +70,46 @@ struct Anything;
 #[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
 struct Unused;
 
+#[derive(Resource)]
+struct Map(FrameHandle<str>);
+
+fn read(arenas: Res<ArenasOf<Tick>>, map: Res<Map>) {
+    assert_eq!(&arenas[map.0], "caves");
+}
+
+fn read_by_command(mut commands: Commands) {
+    commands.queue(|world: &mut World| world.run_system_once(read).unwrap());
+}
+
+/// Shares a text, runs the schedule, and checks that the text is gone.
+fn end_with_a_map(app: &mut App) {
+    let arenas = app.world().resource::<ArenasOf<Tick>>();
+    let map = arenas.local().share_str("caves");
+    app.insert_resource(Map(map));
+    app.world_mut().run_schedule(Tick);
+    assert_eq!(app.world().resource::<ArenasOf<Tick>>().get(map), None);
+}
+
 #[test]
-fn a_period_that_ends_with_a_schedule_ends_after_its_systems_and_their_commands() {
-    #[derive(Resource)]
-    struct Map(FrameHandle<str>);
-    fn read(arenas: Res<ArenasOf<Tick>>, map: Res<Map>) {
-        assert_eq!(&arenas[map.0], "caves");
-    }
-    fn read_by_command(mut commands: Commands) {
-        commands.queue(|world: &mut World| world.run_system_once(read).unwrap());
-    }
+fn a_period_that_ends_with_a_schedule_ends_after_its_systems() {
     let mut app = App::new();
     app.add_systems(Tick, read)
         .add_plugins(FrameArenaPacePlugin::<Tick>::ending_with(Tick))
-        .add_systems(Tick, (read, read_by_command, read).chain())
+        .add_systems(Tick, (read, read_by_command, read).chain());
+    for _ in 0..3 {
+        end_with_a_map(&mut app);
+        app.add_systems(Tick, read);
+    }
+}
+
+#[test]
+fn a_period_that_ends_with_a_schedule_ends_after_the_commands_of_its_systems() {
+    let mut app = App::new();
+    // With nothing behind them that would apply their commands.
+    app.add_plugins(FrameArenaPacePlugin::<Tick>::ending_with(Tick))
         .add_systems(Tick, read_by_command);
     for _ in 0..3 {
-        let arenas = app.world().resource::<ArenasOf<Tick>>();
-        let map = arenas.local().share_str("caves");
-        app.insert_resource(Map(map));
-        app.world_mut().run_schedule(Tick);
-        assert_eq!(app.world().resource::<ArenasOf<Tick>>().get(map), None);
+        end_with_a_map(&mut app);
         app.add_systems(Tick, read_by_command);
     }
 }

@@ -44,7 +44,6 @@ use crate::settings::{FrameArenaSettings, LivesFor};
 ///
 /// An `ArenasOf<P>` that is already there is kept; if it is removed later, the plugin waits until
 /// there is one again.
-#[derive(Clone, Debug)]
 pub struct FrameArenaPacePlugin<P: 'static> {
     /// The memory policy.
     pub settings: FrameArenaSettings,
