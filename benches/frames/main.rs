@@ -1,4 +1,4 @@
-//! Whole frames of a headless, multi-threaded Bevy app, with its memory managed in four ways.
+//! Whole frames of a headless, multi-threaded Bevy app, with its memory managed in several ways.
 //!
 //! `cargo bench --bench frames`, or `-- --quick` for a first look. The apps take turns in
 //! blocks of frames, so that noise hits all alike, and yet each finds its own memory in the cache,

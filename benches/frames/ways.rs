@@ -15,7 +15,7 @@ pub(crate) struct Way {
     pub(crate) add_systems: fn(&mut App),
 }
 
-pub(crate) const WAYS: [Way; 6] = [
+pub(crate) const WAYS: [Way; 7] = [
     Way {
         name: "nothing stored",
         add_systems: nothing::add_systems,
@@ -35,6 +35,10 @@ pub(crate) const WAYS: [Way; 6] = [
     Way {
         name: "ours",
         add_systems: ours::add_systems,
+    },
+    Way {
+        name: "ours, data lives for one frame",
+        add_systems: ours::add_systems_for_one_frame,
     },
     Way {
         name: "ours, with scratch",

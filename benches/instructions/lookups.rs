@@ -103,8 +103,11 @@ fn measured_std(value: u64) -> *mut u64 {
 }
 
 #[inline(never)]
-fn measured_pointer(value: u64) -> Option<*mut u64> {
-    LENT.get().map(|bump| std::ptr::from_mut(bump.alloc(value)))
+fn measured_pointer(value: u64) -> *mut u64 {
+    match LENT.get() {
+        Some(bump) => bump.alloc(value),
+        None => std::ptr::null_mut(),
+    }
 }
 
 #[inline(never)]

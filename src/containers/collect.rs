@@ -131,10 +131,13 @@ impl FrameArena {
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
         let (least, most) = iter.size_hint();
-        let first = match most {
-            Some(most) if most == least => least,
-            _ => least.max(const { some::<T>() }),
-        };
+        if most == Some(least) {
+            let mut vec = FrameVec::try_with_capacity_in(least, self)?;
+            vec.try_extend(iter)?;
+            vec.shrink_to_fit();
+            return Ok(vec);
+        }
+        let first = least.max(const { some::<T>() });
         let mut vec = FrameVec::with_capacity_of_chunk(first, self);
         vec.try_extend(iter)?;
         vec.shrink_to_fit();

@@ -174,6 +174,53 @@ fn liar(says: usize, yields: u32) -> Liar<impl Iterator<Item = Tracked>> {
     Liar { says, truth }
 }
 
+/// Yields the elements of `source` again and again, `yields` of them, and says that it has `says`.
+struct LyingReferences<'s> {
+    source: &'s [u64],
+    says: usize,
+    yields: usize,
+}
+
+impl<'s> Iterator for LyingReferences<'s> {
+    type Item = &'s u64;
+
+    fn next(&mut self) -> Option<&'s u64> {
+        self.yields = self.yields.checked_sub(1)?;
+        Some(&self.source[self.yields % self.source.len()])
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.says, Some(self.says))
+    }
+}
+
+#[test]
+fn references_that_lie_about_their_number_fool_nobody() {
+    let source = &[7; 5];
+    for (says, yields) in [(0, 100), (3, 100), (100, 3), (8, 8), (1, 0)] {
+        let arena = FrameArena::new(4096);
+        let mut list = arena.vec_with_capacity::<u64>(says);
+        let neighbour = arena.alloc(1_u64);
+        list.extend(LyingReferences {
+            source,
+            says,
+            yields,
+        });
+        assert_eq!(list, vec![7; says.min(yields)]);
+        assert_eq!(*neighbour, 1);
+    }
+}
+
+#[test]
+fn a_long_text_grows_between_its_pieces() {
+    let arena = FrameArena::new(4096);
+    let piece = "twenty bytes of text";
+    let text = arena.alloc_fmt(format_args!("{piece}{piece}{piece}{piece}{piece}"));
+    let behind = arena.alloc_str("something else entirely, of some length");
+    assert_eq!(*text, *piece.repeat(5));
+    assert_eq!(behind, "something else entirely, of some length");
+}
+
 #[test]
 fn an_iterator_that_lies_about_its_length_fools_nobody() {
     for (says, yields) in [(0, 100), (3, 100), (100, 3), (8, 8), (1, 0)] {

@@ -2,7 +2,7 @@
 
 use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
-use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenas};
+use bevy_frame_arena::{FrameArena, FrameArenaPlugin, FrameArenaSettings, FrameArenas, LivesFor};
 
 use crate::scene::{
     AGENTS, Checksum, Frame, Id, LABELS, Position, instance, is_visible, neighbours, sort_key,
@@ -12,6 +12,16 @@ use crate::scene::{
 pub(crate) fn add_systems(app: &mut App) {
     app.add_plugins(FrameArenaPlugin::default())
         .add_systems(Update, (draw, find_neighbours, write_labels));
+}
+
+/// For data that nobody reads later: one generation of memory instead of two.
+pub(crate) fn add_systems_for_one_frame(app: &mut App) {
+    let settings = FrameArenaSettings {
+        lives_for: LivesFor::OnePeriod,
+        ..FrameArenaSettings::default()
+    };
+    app.insert_resource(FrameArenas::new(settings));
+    add_systems(app);
 }
 
 fn draw(
