@@ -12,6 +12,7 @@ mod params;
 mod plugin;
 mod problems;
 mod publisher;
+mod recorder;
 mod report;
 #[cfg(debug_assertions)]
 mod steps;
@@ -34,5 +35,6 @@ pub use self::pace::{
 pub use self::plugin::FrameArenaPlugin;
 #[cfg(feature = "overlay")]
 pub(crate) use self::problems::{Cause, Problem, is_nearly_full, problems_of};
+pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, ArenaTotals, FrameArenaReport};
 pub use self::sub_app::FrameArenaSubAppPlugin;

@@ -151,9 +151,9 @@ mod stamp;
 #[cfg(feature = "bevy")]
 pub use app::{
     ArenaReport, ArenaTotals, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
-    FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaReport,
-    FrameArenaSchedule, FrameArenaSubAppPlugin, FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems,
-    Paces,
+    FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder,
+    FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
+    FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems, Paces,
 };
 pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
 pub use arenas::{

@@ -28,18 +28,23 @@ impl Warnings {
         }
     }
 
+    /// Notes a problem, and returns whether it was not noted before.
     fn is_new(&mut self, problem: &Problem) -> bool {
-        let Some(worker) = problem.worker() else {
-            let is_new = !self.kinds.contains(&problem.kind());
-            if is_new {
-                self.kinds.push(problem.kind());
+        match problem.worker() {
+            Some(worker) if self.workers.len() < MAX_WORKERS => {
+                note(&mut self.workers, Arc::clone(worker))
             }
-            return is_new;
-        };
-        let is_new = self.workers.len() < MAX_WORKERS && !self.workers.contains(worker);
-        if is_new {
-            self.workers.push(Arc::clone(worker));
+            Some(_) => false,
+            None => note(&mut self.kinds, problem.kind()),
         }
-        is_new
     }
+}
+
+/// Adds what is not in the list, and returns whether it was not.
+fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
+    let is_missing = !list.contains(&item);
+    if is_missing {
+        list.push(item);
+    }
+    is_missing
 }

@@ -54,7 +54,10 @@ impl Block {
     ) -> Self {
         let prefix = report.prefix.as_str();
         let block = builder.column(window);
-        builder.commands.entity(block).insert(Name::new(prefix.to_owned()));
+        builder
+            .commands
+            .entity(block)
+            .insert(Name::new(prefix.to_owned()));
         let row = builder.row(block, LINE_EM);
         builder.caption(row, &report.label, builder.color);
         let period = builder.text_to_the_right(row, format!("{prefix}/period"), 30.0);

@@ -8,6 +8,7 @@ mod common {
 mod diagnostics;
 mod paces;
 mod plugin;
+mod recorder;
 mod soak;
 mod sub_app;
 mod warnings;

@@ -1,0 +1,210 @@
+//! The figures of a whole run, for choosing settings.
+#![forbid(unsafe_code)]
+
+mod advice;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fs, mem};
+
+use bevy_app::{App, AppExit, Last, Plugin};
+use bevy_ecs::message::MessageReader;
+use bevy_ecs::resource::Resource;
+use bevy_ecs::system::{Local, Res, ResMut};
+use bevy_time::{Real, Time};
+use tracing::{info, warn};
+
+use self::advice::Advice;
+use super::clock::{Timer, now};
+use super::report::{ArenaReport, FrameArenaReport};
+
+/// Records what all arenas use over a run, and says at the end which settings would suit it.
+///
+/// Play a session with it; when the app exits, it writes a table to a file and logs settings as code
+/// to paste. Ask [`FrameArenaRecorder`] for either at any time.
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_frame_arena::{
+///     FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin, FrameArenas,
+/// };
+///
+/// let mut app = App::new();
+/// app.add_plugins((FrameArenaPlugin::default(), FrameArenaRecorderPlugin::default()));
+/// app.world().resource::<FrameArenas>().local().alloc([0_u8; 100_000]);
+/// app.update();
+///
+/// let recorder = app.world().resource::<FrameArenaRecorder>();
+/// assert!(recorder.csv().lines().nth(1).unwrap().contains("frame_arena,all"));
+/// assert!(recorder.advice().contains("worker_capacity_bytes: 128 << 10"));
+/// ```
+pub struct FrameArenaRecorderPlugin {
+    /// The file for the table, as CSV, written when the app exits. Default: none.
+    pub file: Option<PathBuf>,
+    /// The time that a line of the table stands for: it has the highest figures of its frames.
+    /// Default: a second.
+    pub interval: Duration,
+}
+
+impl Default for FrameArenaRecorderPlugin {
+    fn default() -> Self {
+        Self {
+            file: None,
+            interval: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Plugin for FrameArenaRecorderPlugin {
+    fn build(&self, app: &mut App) {
+        let (interval, file) = (self.interval, self.file.clone());
+        let record = move |report: Option<Res<FrameArenaReport>>,
+                           time: Option<Res<Time<Real>>>,
+                           mut timer: Local<Timer>,
+                           mut exits: MessageReader<AppExit>,
+                           recorder: Option<ResMut<FrameArenaRecorder>>| {
+            let (Some(report), Some(mut recorder)) = (report, recorder) else {
+                return;
+            };
+            let exits = exits.read().next().is_some();
+            recorder.note(&report);
+            if timer.is_due(now(time.as_deref()), interval) || exits {
+                let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
+                recorder.end_interval(elapsed);
+            }
+            if exits {
+                recorder.finish(file.as_ref());
+            }
+        };
+        app.init_resource::<FrameArenaRecorder>()
+            .add_message::<AppExit>()
+            .add_systems(Last, record);
+    }
+}
+
+/// What all arenas used so far: see [`FrameArenaRecorderPlugin`].
+#[derive(Resource, Default)]
+pub struct FrameArenaRecorder {
+    lines: Vec<(Duration, Line)>,
+    /// Those of the interval that has not ended.
+    open: Vec<Line>,
+    advice: Vec<Advice>,
+}
+
+/// The highest figures of an interval, of one set of arenas or of one worker in it.
+#[derive(Clone)]
+struct Line {
+    arenas: Arc<str>,
+    /// The name of a thread, or none for all together.
+    worker: Option<Arc<str>>,
+    used_bytes: usize,
+    peak_bytes: usize,
+    /// What is reserved for all together; the capacity of one worker.
+    held_bytes: usize,
+    overflows: u64,
+    refusals: u64,
+    stale_lookups: u64,
+}
+
+const HEADER: &str = "seconds,arenas,worker,used_bytes,peak_bytes,reserved_bytes,overflows,\
+                      refusals,stale_lookups\n";
+
+impl FrameArenaRecorder {
+    /// Returns the table: a line for each interval and set of arenas, with the worker `all`, and
+    /// one for each worker that was busy in it.
+    pub fn csv(&self) -> String {
+        let mut table = String::from(HEADER);
+        for (end, line) in &self.lines {
+            let worker = line.worker.as_deref().unwrap_or("all");
+            // A name may contain anything.
+            let worker = worker.replace(['"', ',', '\n'], " ");
+            // Writing to a string does not fail.
+            let _ = writeln!(
+                table,
+                "{:.3},{},{worker},{},{},{},{},{},{}",
+                end.as_secs_f64(),
+                line.arenas,
+                line.used_bytes,
+                line.peak_bytes,
+                line.held_bytes,
+                line.overflows,
+                line.refusals,
+                line.stale_lookups,
+            );
+        }
+        table
+    }
+
+    /// Returns settings that would suit what was recorded, as code to paste.
+    pub fn advice(&self) -> String {
+        self.advice.iter().map(ToString::to_string).collect()
+    }
+
+    fn note(&mut self, report: &FrameArenaReport) {
+        for (index, arenas) in report.iter().enumerate() {
+            if self.advice.len() == index {
+                self.advice.push(Advice::of(&arenas.label));
+            }
+            let advice = &mut self.advice[index];
+            let is_new = advice.note(arenas);
+            // The figures of a period are counted once, however many frames it lasts.
+            if is_new {
+                self.note_lines(arenas);
+            }
+        }
+    }
+
+    fn note_lines(&mut self, report: &ArenaReport) {
+        let usage = &report.usage;
+        let line = self.line(&report.prefix, None);
+        line.used_bytes = line.used_bytes.max(usage.used_bytes);
+        line.peak_bytes = line.peak_bytes.max(usage.peak_bytes);
+        line.held_bytes = line.held_bytes.max(usage.reserved_bytes);
+        line.overflows += u64::from(usage.overflows);
+        line.refusals += u64::from(usage.refusals);
+        line.stale_lookups += usage.stale_lookups;
+        for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
+            let line = self.line(&report.prefix, Some(&worker.name));
+            line.used_bytes = line.used_bytes.max(worker.used_bytes);
+            line.peak_bytes = line.peak_bytes.max(worker.peak_bytes);
+            line.held_bytes = line.held_bytes.max(worker.capacity_bytes);
+            line.overflows += u64::from(worker.overflows);
+        }
+    }
+
+    /// Returns the line of the open interval for these arenas and this worker.
+    fn line(&mut self, arenas: &str, worker: Option<&Arc<str>>) -> &mut Line {
+        let is_it = |it: &Line| *it.arenas == *arenas && it.worker.as_ref() == worker;
+        let known = self.open.iter().position(is_it);
+        let index = known.unwrap_or_else(|| {
+            self.open.push(Line {
+                arenas: Arc::from(arenas),
+                worker: worker.cloned(),
+                used_bytes: 0,
+                peak_bytes: 0,
+                held_bytes: 0,
+                overflows: 0,
+                refusals: 0,
+                stale_lookups: 0,
+            });
+            self.open.len() - 1
+        });
+        &mut self.open[index]
+    }
+
+    fn end_interval(&mut self, end: Duration) {
+        let lines = mem::take(&mut self.open);
+        self.lines.extend(lines.into_iter().map(|line| (end, line)));
+    }
+
+    fn finish(&self, file: Option<&PathBuf>) {
+        info!("settings that would suit this run:\n{}", self.advice());
+        if let Some(file) = file
+            && let Err(error) = fs::write(file, self.csv())
+        {
+            warn!("the table of the run could not be written: {error}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The record of a run, and the settings it recommends.
+
+use std::thread;
+use std::time::Duration;
+
+use bevy_app::{App, AppExit};
+use bevy_frame_arena::{
+    FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin, FrameArenaSettings,
+    FrameArenas, OverflowPolicy,
+};
+use bevy_time::{TimePlugin, TimeUpdateStrategy};
+
+const KIB: usize = 1 << 10;
+
+fn app(settings: FrameArenaSettings, recorder: FrameArenaRecorderPlugin) -> App {
+    let mut app = App::new();
+    app.add_plugins((
+        TimePlugin,
+        FrameArenaPlugin {
+            settings,
+            warnings: false,
+            ..Default::default()
+        },
+        recorder,
+    ))
+    .insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_millis(
+        500,
+    )));
+    app
+}
+
+fn allocate(arenas: &FrameArenas, name: &str, bytes: usize) {
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .name(name.into())
+            .spawn_scoped(scope, || {
+                arenas.local().alloc_slice_fill_copy(bytes, 0_u8);
+            })
+            .expect("a thread starts");
+    });
+}
+
+fn play(app: &mut App) {
+    for frame in 0..5 {
+        let arenas = app.world().resource::<FrameArenas>();
+        allocate(arenas, "a,b", (frame + 1) * 8 * KIB);
+        allocate(arenas, "c", 16);
+        app.update();
+    }
+}
+
+#[test]
+fn the_table_has_the_highest_figures_of_each_second() {
+    let mut app = app(Default::default(), Default::default());
+    play(&mut app);
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    let mut lines = table.lines();
+    assert!(
+        lines
+            .next()
+            .expect("a header")
+            .starts_with("seconds,arenas,worker,")
+    );
+    let of_worker = |name: &str| {
+        let lines = table.lines().filter(|line| line.contains(name));
+        lines.collect::<Vec<_>>()
+    };
+    // The first line at once, the others a second apart: frames 2 and 3, frames 4 and 5.
+    let all = of_worker("frame_arena,all,");
+    assert_eq!(all.len(), 3, "{table}");
+    assert!(
+        all[1].starts_with("1.000,frame_arena,all,24592,24592,"),
+        "{}",
+        all[1]
+    );
+    let worker = of_worker("frame_arena,a b,");
+    assert!(
+        worker[2].starts_with("2.000,frame_arena,a b,40960,40960,"),
+        "{table}"
+    );
+}
+
+#[test]
+fn the_settings_it_recommends_hold_the_run_without_a_problem() {
+    let settings = FrameArenaSettings {
+        worker_capacity_bytes: KIB,
+        ..Default::default()
+    };
+    let mut first = app(settings, Default::default());
+    play(&mut first);
+    let advice = first.world().resource::<FrameArenaRecorder>().advice();
+    assert!(
+        advice.contains("// The busiest worker took 40 KiB."),
+        "{advice}"
+    );
+    assert!(
+        advice.contains("worker_capacity_bytes: 64 << 10,"),
+        "{advice}"
+    );
+    // Two workers in two generations, and sixteen to spare, of 64 KiB.
+    assert!(advice.contains("budget_bytes: Some(2 << 20),"), "{advice}");
+
+    let settings = FrameArenaSettings {
+        worker_capacity_bytes: 64 << 10,
+        budget_bytes: Some(2 << 20),
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    };
+    let mut second = app(settings, Default::default());
+    play(&mut second);
+    let usage = second.world().resource::<FrameArenas>().usage();
+    assert_eq!((usage.overflows, usage.refusals), (0, 0));
+}
+
+#[test]
+fn arenas_that_were_not_used_get_no_settings() {
+    let mut app = app(Default::default(), Default::default());
+    app.update();
+    let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    assert_eq!(advice, "// Frame arenas: not used in 1 period\n");
+}
+
+#[test]
+fn the_table_is_written_when_the_app_exits() {
+    if cfg!(miri) {
+        return; // It has no files.
+    }
+    let file = std::env::temp_dir().join(format!("frame_arena_{}.csv", std::process::id()));
+    let recorder = FrameArenaRecorderPlugin {
+        file: Some(file.clone()),
+        ..Default::default()
+    };
+    let mut app = app(Default::default(), recorder);
+    play(&mut app);
+    assert!(!file.exists());
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    let written = std::fs::read_to_string(&file).expect("the table is there");
+    std::fs::remove_file(&file).expect("it can go");
+    assert!(written.lines().count() > 3);
+}
