@@ -175,16 +175,15 @@ fn pipeline(
 
 /// Copies handles and the camera; of the data itself only what another way than the arenas made.
 fn extract(
-    draws: Extract<Res<Draws>>,
-    meshes: Extract<Res<Meshes>>,
-    instances: Extract<Res<Instances>>,
+    handles: Extract<(Res<Draws>, Res<Meshes>, Res<Instances>)>,
     copies: Extract<Res<Gpu>>,
-    eye: Extract<Res<Eye>>,
-    view: Extract<Res<View>>,
+    camera: Extract<(Res<Eye>, Res<View>)>,
     chunks: Extract<Query<&Chunk>>,
     mut picture: ResMut<Picture>,
     mut gpu: ResMut<Gpu>,
 ) {
+    let (draws, meshes, instances) = &*handles;
+    let (eye, view) = &*camera;
     gpu.clone_from(&copies);
     // Of an older frame if another way is played: then they resolve to nothing.
     picture.draws = draws.0;
