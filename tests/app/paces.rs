@@ -78,7 +78,11 @@ fn read(arenas: Res<ArenasOf<Tick>>, map: Res<Map>) {
 }
 
 fn read_by_command(mut commands: Commands) {
-    commands.queue(|world: &mut World| world.run_system_once(read).unwrap());
+    commands.queue(|world: &mut World| {
+        world
+            .run_system_once(read)
+            .expect("it takes no input that could be missing")
+    });
 }
 
 /// Shares a text, runs the schedule, and checks that the text is gone.
