@@ -114,6 +114,9 @@ use crate::stamp::{self, Stamp, UNSET};
 /// ```
 // Aligned so that neighbours in a `ThreadLocal` share no cache line, nor the pair that is
 // prefetched. What each allocation touches comes first.
+#[doc(alias = "bump")]
+#[doc(alias = "linear allocator")]
+#[doc(alias = "frame allocator")]
 #[repr(C, align(128))]
 pub struct FrameArena {
     cursor: OwnerOnly<Cursor>,

@@ -74,6 +74,9 @@ use crate::stamp::RunName;
 /// In Bevy, resources are components: a system with both `Res<FrameArenas>` and
 /// `Query<EntityMut>` (or `EntityRef` beside `ResMut`) conflicts with itself, unless the query is
 /// filtered with `Without<IsResource>`.
+#[doc(alias = "frame allocator")]
+#[doc(alias = "double buffer")]
+#[doc(alias = "temp")]
 #[cfg_attr(feature = "bevy", derive(bevy_ecs::resource::Resource))]
 pub struct FrameArenas {
     ring: Ring,

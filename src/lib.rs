@@ -26,6 +26,22 @@
 //! The odd consequence: what is shared cannot be changed any more. A system that wants to change
 //! last frame's list makes a new one.
 //!
+//! # Start here
+//!
+//! | you want | look at |
+//! |---|---|
+//! | the line to add to your app | [`FrameArenaPlugin`] |
+//! | memory for the rest of this system | [`FrameArenas::local`], [`FrameArena`], [`FrameVec`] |
+//! | temporary memory, used again at once | [`Scratch`] |
+//! | one list out of a `par_iter` | [`FrameArenas::collector`], [`FrameCollector`] |
+//! | data for other systems, or the next frame | [`FrameVec::share`], [`FrameArena::share`], [`FrameHandle`] |
+//! | data for a task | [`FrameArenas::lease_handle`], [`FrameLease`] |
+//! | data for the render world | [`FrameArenaSubAppPlugin`], [`ExtractedFrame`] |
+//! | data for `FixedUpdate`, or a level | [`ArenasOf`], [`FrameArenaPacePlugin`] |
+//! | objects that come and go one by one | [`Pool`] |
+//! | limits and budgets | [`FrameArenaSettings`] |
+//! | figures | [`FrameArenas::usage`], [`FrameArenaDiagnosticsPlugin`], [`FrameArenaLogPlugin`], [`FrameArenaRecorderPlugin`], the overlay (feature `overlay`) |
+//!
 //! # Examples
 //!
 //! ```
@@ -43,15 +59,15 @@
 //! }
 //!
 //! fn draw(arenas: Res<FrameArenas>, visible: Res<Visible>) {
-//!     // The list that `cull` wrote last, in the frame before; an empty one in the first frame.
-//!     assert_eq!(arenas.slice(visible.0).len(), if arenas.frame() == 1 { 0 } else { 15 });
+//!     // In this frame, or the one before: whichever `cull` wrote last.
+//!     assert_eq!(arenas[visible.0].len(), 15);
 //! }
 //!
 //! let mut app = App::new();
 //! app.add_plugins(FrameArenaPlugin::default())
 //!     .init_resource::<Visible>()
-//!     .add_systems(First, draw)
-//!     .add_systems(Update, cull);
+//!     .add_systems(Update, cull)
+//!     .add_systems(Last, draw);
 //! for _ in 0..3 {
 //!     app.update();
 //! }
@@ -121,11 +137,6 @@
 // All above app/ builds without Bevy and does not log. CONTRIBUTING.md has four walks through the code.
 
 extern crate alloc;
-
-/// The README's code, as doctests.
-#[cfg(all(doctest, feature = "bevy"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
 
 /// The page on which memory suits what, as doctests.
 #[cfg(all(doctest, feature = "bevy"))]

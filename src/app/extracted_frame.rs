@@ -15,6 +15,7 @@ use crate::handles::{FrameHandle, HandleError};
 /// [`frames: 2`](crate::FrameArenaSubAppPlugin::frames): then those of the frame before do, for
 /// motion vectors, temporal effects, and lists that are made every other frame.
 #[derive(Resource, Debug)]
+#[doc(alias = "render world")]
 pub struct ExtractedFrame {
     /// The last first.
     leases: Vec<FrameLease>,

@@ -80,6 +80,8 @@ use crate::settings::FrameArenaSettings;
 /// app.finish();
 /// app.update();
 /// ```
+#[doc(alias = "extract")]
+#[doc(alias = "render")]
 pub struct FrameArenaSubAppPlugin {
     /// The label of the sub-app.
     pub label: InternedAppLabel,

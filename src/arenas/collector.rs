@@ -82,6 +82,8 @@ use crate::panics::FirstPanic;
 ///     scope.spawn(move || batch.push(1));
 /// });
 /// ```
+#[doc(alias = "parallel")]
+#[doc(alias = "par_iter")]
 pub struct FrameCollector<'a, T: Send> {
     arenas: &'a FrameArenas,
     id: CollectorId,

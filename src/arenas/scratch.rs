@@ -90,6 +90,8 @@ const FIRST_CHUNK_BYTES: usize = 64 << 10;
 /// });
 /// ```
 // Not `Send`, by its pointer: its drop writes to the stack of the thread that took it.
+#[doc(alias = "temp")]
+#[doc(alias = "temporary")]
 pub struct Scratch<'a> {
     slot: NonNull<Slot>,
     stack: &'a Stack,

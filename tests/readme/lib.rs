@@ -1,0 +1,2 @@
+//! The README's code, as doctests.
+#![doc = include_str!("../../README.md")]
