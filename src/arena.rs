@@ -33,6 +33,7 @@ use self::chunk::Chunk;
 use self::cursor::Cursor;
 use self::drops::DropList;
 use self::growth::Growth;
+pub(crate) use self::owner::OnOneThread;
 use self::owner::{OwnerOnly, ThreadBound};
 use self::peaks::Peaks;
 pub(crate) use self::peaks::WINDOW_STEPS;
@@ -231,7 +232,7 @@ impl FrameArena {
             peaks: Peaks::default(),
             budget,
             scope_stamp: UNSET,
-            _bound: ThreadBound::default(),
+            _bound: ThreadBound::new(),
         }
     }
 

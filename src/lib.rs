@@ -183,15 +183,16 @@ pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayP
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 
-/// The names that most systems need.
+/// The names that most games need.
 pub mod prelude {
     #[cfg(feature = "bevy")]
     pub use crate::{
-        ArenasOf, ExtractedFrame, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin,
-        FrameArenaSubAppPlugin,
+        ArenasOf, ExtractedFrame, FixedStep, FrameArenaLogPlugin, FrameArenaPacePlugin,
+        FrameArenaPlugin, FrameArenaRecorderPlugin, FrameArenaSubAppPlugin,
     };
     pub use crate::{
         CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-        FrameString, FrameVec, LeasedHandle, Pool, PoolKey, Scratch,
+        FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, OverflowPolicy, Pool,
+        PoolKey, Scratch, share_format,
     };
 }

@@ -1,7 +1,6 @@
 //! Which threads may touch what of an arena.
 #![expect(unsafe_code, reason = "says that parts of an arena are `Sync`")]
 
-use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -29,10 +28,38 @@ impl<T> DerefMut for OwnerOnly<T> {
     }
 }
 
-/// Binds what holds it, or borrows it, to one thread at a time.
-///
-/// If the compiler names it in an error, something that borrows a `FrameArena` was put where other
-/// threads could reach it: a component, a resource, a command or a task. Call `share` and store the
-/// `FrameHandle` instead.
-#[derive(Default)]
-pub(super) struct ThreadBound(PhantomData<Cell<()>>);
+/// Binds what borrows it to one thread at a time: it is not `Sync`. First of its fields, so that the
+/// compiler comes to it first.
+pub(super) struct ThreadBound<T = ()>(PhantomData<T>);
+
+/// Keeps what holds it on its thread: it is neither `Send` nor `Sync`.
+pub(crate) struct OnOneThread<T = ()>(PhantomData<T>);
+
+/// What an arena would have to be for other threads to use it. Nothing is: it exists for its message,
+/// which the compiler shows in place of a cell or pointer inside.
+#[diagnostic::on_unimplemented(
+    message = "an arena belongs to the thread that asked for it",
+    label = "this uses one thread's arena on another",
+    note = "in a `par_iter` or a task, call `arenas.local()` or `arenas.scratch()` inside of the closure",
+    note = "to pass data on, `share` it and pass the `FrameHandle`"
+)]
+pub(crate) trait AskedForThere {}
+
+// SAFETY: nothing implements the bound, so nothing becomes `Sync` by this.
+unsafe impl<T: AskedForThere> Sync for ThreadBound<T> {}
+// SAFETY: nothing implements the bound, so nothing becomes `Send` by this.
+unsafe impl<T: AskedForThere> Send for OnOneThread<T> {}
+// SAFETY: as for `ThreadBound`.
+unsafe impl<T: AskedForThere> Sync for OnOneThread<T> {}
+
+impl ThreadBound {
+    pub(super) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl OnOneThread {
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use self::stack::{Slot, Stack};
 use super::FrameArenas;
 use super::claims::Claims;
-use crate::arena::{ArenaScope, Budget, FrameArena, WINDOW_STEPS};
+use crate::arena::{ArenaScope, Budget, FrameArena, OnOneThread, WINDOW_STEPS};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
 use crate::stamp::{self, Stamp};
@@ -89,10 +89,11 @@ const FIRST_CHUNK_BYTES: usize = 64 << 10;
 ///     scope.spawn(move || scratch.alloc(1));
 /// });
 /// ```
-// Not `Send`, by its pointer: its drop writes to the stack of the thread that took it.
+// Not `Send`: its drop writes to the stack of the thread that took it.
 #[doc(alias = "temp")]
 #[doc(alias = "temporary")]
 pub struct Scratch<'a> {
+    _stays: OnOneThread,
     slot: NonNull<Slot>,
     stack: &'a Stack,
 }
@@ -274,7 +275,11 @@ impl ScratchStore {
             Some(slot) => slot,
             None => self.make_slot(stack),
         };
-        Scratch { slot, stack }
+        Scratch {
+            _stays: OnOneThread::new(),
+            slot,
+            stack,
+        }
     }
 
     #[cold]

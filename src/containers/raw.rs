@@ -151,12 +151,22 @@ unsafe fn free(arena: &FrameArena, block: NonNull<u8>, capacity: usize, element_
     message = "a container in an arena can't leave the system and thread that made it",
     label = "this keeps arena memory of one frame and one thread",
     note = "to keep its contents in a component, resource or message, or to send them: `share()` \
-            the container and store the `FrameHandle`"
+            the container and store the `FrameHandle`",
+    note = "to read a list in a `par_iter`, borrow its slice first: `let list = &list[..];`"
 )]
 pub(super) trait SharedInstead {}
 
-/// Keeps what has it in its system and on its thread, with that message. First of its fields, so
-/// that the compiler comes to it first.
+/// The same for maps and sets, which can't be shared.
+#[diagnostic::on_unimplemented(
+    message = "a map in an arena can't leave the system and thread that made it",
+    label = "this keeps arena memory of one frame and one thread",
+    note = "to pass its contents on, make a sorted list of them and `share()` that, or let all workers \
+            make lists for each key: `arenas.collector()` and `share_grouped_by_key`"
+)]
+pub(super) trait ListedInstead {}
+
+/// Keeps a map in its system and on its thread, with that message. First of its fields, so that the
+/// compiler comes to it first.
 pub(super) struct Stays<T>(PhantomData<T>);
 
 impl<T> Stays<T> {
@@ -166,9 +176,9 @@ impl<T> Stays<T> {
 }
 
 // SAFETY: nothing implements the bound, so this sends nothing.
-unsafe impl<T: SharedInstead> Send for Stays<T> {}
+unsafe impl<T: ListedInstead> Send for Stays<T> {}
 // SAFETY: as above.
-unsafe impl<T: SharedInstead> Sync for Stays<T> {}
+unsafe impl<T: ListedInstead> Sync for Stays<T> {}
 
 // SAFETY: nothing implements the bound, so this sends nothing.
 unsafe impl<T: SharedInstead> Send for RawBuffer<'_, T> {}

@@ -75,7 +75,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     where
         T: Ord + Sync + 'static,
     {
-        match self.try_share_sorted_with(T::cmp) {
+        match self.try_share_sorted_by(T::cmp) {
             Ok(handle) => handle,
             Err(error) => fail(error),
         }
@@ -127,11 +127,44 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     where
         T: Sync + 'static,
     {
-        self.try_share_sorted_with(|a, b| key(a).cmp(&key(b)))
+        self.try_share_sorted_by(|a, b| key(a).cmp(&key(b)))
     }
 
+    /// Makes one list of all elements, in an order of your own, and shares it: by distance, for one.
+    /// See [`share_sorted_by_key`](Self::share_sorted_by_key).
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit, or `compare` panics; the elements are dropped
+    /// then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([2.5_f32, 0.5, 1.5]);
+    /// let nearest_first = collector.share_sorted_by(f32::total_cmp);
+    /// assert_eq!(arenas[nearest_first], [0.5, 1.5, 2.5]);
+    /// ```
     #[track_caller]
-    fn try_share_sorted_with(
+    pub fn share_sorted_by(self, compare: impl FnMut(&T, &T) -> Ordering) -> FrameHandle<[T]>
+    where
+        T: Sync + 'static,
+    {
+        match self.try_share_sorted_by(compare) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Makes one list of all elements, in an order of your own, and shares it.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; the elements are dropped then.
+    ///
+    /// # Panics
+    /// If `compare` panics; the elements are dropped then.
+    #[track_caller]
+    pub fn try_share_sorted_by(
         self,
         compare: impl FnMut(&T, &T) -> Ordering,
     ) -> Result<FrameHandle<[T]>, ArenaError>
