@@ -88,6 +88,7 @@ pub struct FreeList<'a> {
 impl<'a> FreeList<'a> {
     /// Takes memory of an arena, with room for one block of at least `bytes`.
     ///
+    /// No block is larger than 504 MiB (with 64-bit addresses): more than that is several of them.
     /// It takes some kilobytes more, for the lists of free blocks. The arena has all of it back when
     /// it is recycled.
     ///

@@ -28,7 +28,8 @@ impl ExtractedFrame {
     pub(super) fn holding(frames: usize) -> Self {
         let frames = frames.max(1);
         Self {
-            leases: Vec::with_capacity(frames),
+            // No capacity for them: a number that means all frames must not be asked of memory.
+            leases: Vec::new(),
             frames,
         }
     }

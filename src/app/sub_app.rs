@@ -133,7 +133,7 @@ impl FrameArenaSubAppPlugin {
             return;
         };
         if self.frames > 1 && self.frames >= lives_for {
-            let more = self.frames + 1 - lives_for;
+            let more = self.frames - lives_for + 1;
             info!(
                 "{:?} holds {} frames, and the main world {lives_for}: generations of memory beyond \
                  the main world's: {more}, counted as parked; with a longer \

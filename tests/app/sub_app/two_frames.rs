@@ -62,6 +62,20 @@ fn the_frame_before_resolves_and_costs_one_generation() {
 }
 
 #[test]
+fn a_number_beyond_all_memory_holds_all_frames() {
+    for frames in [usize::MAX / 64, usize::MAX] {
+        let mut app = app(frames, LivesFor::OnePeriod);
+        let mut handles = Vec::new();
+        for frame in 1..=8 {
+            app.update();
+            handles.push(arenas(&app).local().share(frame));
+        }
+        let held = extracted(&app);
+        assert!(handles.iter().all(|&handle| held.get(handle).is_some()));
+    }
+}
+
+#[test]
 fn what_it_costs_is_said() {
     let log = logged(|| drop(app(2, LivesFor::TwoPeriods)));
     assert_eq!(log.len(), 1, "{log:?}");
