@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "walks a list of places that it owns")]
 
 use std::iter::successors;
+use std::mem;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -60,7 +61,10 @@ impl<T: Send + Sync> Claims<T> {
                 Claim::Refused => place = place.next_or(make),
             }
         }
+        // A claim that is not in the list would never end, so it ends if `prepare` panics.
+        let claim = EndClaim(&place.owner);
         prepare(&place.value);
+        mem::forget(claim);
         // Release, so that whoever walks the list sees the place behind the pointer.
         let _before = self.last.update(Release, Relaxed, |last| {
             place.claimed_before.store(last, Relaxed);
@@ -146,6 +150,15 @@ impl<T> Drop for Place<T> {
     }
 }
 
+/// Ends a claim when it is dropped.
+struct EndClaim<'a>(&'a AtomicU64);
+
+impl Drop for EndClaim<'_> {
+    fn drop(&mut self) {
+        self.0.store(NOBODY, Relaxed);
+    }
+}
+
 /// What became of an attempt to claim a place.
 enum Claim {
     /// It was free.
@@ -154,4 +167,28 @@ enum Claim {
     Held,
     /// Another thread has it.
     Refused,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_claim_whose_preparation_panics_is_not_held() {
+        let mut claims = Claims::new();
+        let broken = || claims.claim(|| 7, |_| panic!("not ready"));
+        assert!(catch_unwind(AssertUnwindSafe(broken)).is_err());
+        assert_eq!(claims.claimed().count(), 0);
+        let prepared = Cell::new(0);
+        for _ in 0..2 {
+            assert_eq!(claims.claim(|| 8, |_| prepared.set(prepared.get() + 1)), &7);
+        }
+        assert_eq!(prepared.get(), 1);
+        assert_eq!(claims.claimed().count(), 1);
+        claims.release_all();
+        assert_eq!(claims.claimed().count(), 0);
+    }
 }
