@@ -1,5 +1,6 @@
 //! The Bevy side: plugins, schedules, diagnostics and the hand-over to other worlds.
 
+mod blame;
 mod bytes;
 mod clock;
 mod diagnostics;

@@ -47,6 +47,7 @@ pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_CAPACITY_BYTES};
+use crate::sites::SiteTable;
 use crate::stamp::{self, Stamp, UNSET};
 
 /// A bump region: allocation moves a cursor, and everything is freed at once.
@@ -136,6 +137,8 @@ pub struct FrameArena {
     budget: Arc<Budget>,
     /// The stamp of the newest scope, or `UNSET`.
     scope_stamp: Stamp,
+    /// Who asked for it, if the feature `sites` is on.
+    sites: SiteTable,
     /// Alone makes the arena `!Sync`, so that the compiler names it.
     _bound: ThreadBound,
 }
@@ -232,6 +235,7 @@ impl FrameArena {
             peaks: Peaks::default(),
             budget,
             scope_stamp: UNSET,
+            sites: SiteTable::default(),
             _bound: ThreadBound::new(),
         }
     }
@@ -330,6 +334,32 @@ impl FrameArena {
     pub(crate) fn set_stamp(&mut self, stamp: Stamp) {
         debug_assert_eq!(self.used_bytes(), 0);
         self.stamp = stamp;
+    }
+
+    /// Notes that the caller's line asked for the arena.
+    #[inline(always)]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn note_look_up(&self) {
+        self.sites.look_up(|| self.used_now());
+    }
+
+    /// Notes that the caller's line took the arena as scratch.
+    #[inline(always)]
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(crate) fn note_scratch_taken(&self) {
+        self.sites.take_scratch();
+    }
+
+    /// Notes how much of the scratch is in use, before it is free again.
+    #[inline(always)]
+    pub(crate) fn note_scratch_used(&self) {
+        self.sites
+            .note_scratch(|| self.used_now().max(self.peaks.period()));
+    }
+
+    /// Returns who asked for the arena, which any thread may read.
+    pub(crate) fn sites(&self) -> &SiteTable {
+        &self.sites
     }
 
     /// Takes `size` bytes from the active chunk, if they fit.

@@ -38,6 +38,7 @@ pub(crate) use self::watch::SeenCrossing;
 use self::watch::Watch;
 use crate::arena::{Budget, FrameArena, Stock};
 use crate::settings::FrameArenaSettings;
+use crate::sites::SiteTable;
 use crate::stamp::RunName;
 
 /// The frame arenas of all worker threads, as a resource.
@@ -117,6 +118,7 @@ impl FrameArenas {
             budget,
             settings,
             stale_lookups: AtomicU64::new(0),
+            stale_sites: SiteTable::default(),
         });
         let ring = Ring::new(&common);
         let parking = Parking::default();
@@ -165,17 +167,11 @@ impl FrameArenas {
     /// let name = arena.alloc_str("Ferris");
     /// ```
     #[inline(always)]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn local(&self) -> &FrameArena {
-        match thread::last_used(self.ring.stamp()) {
-            // SAFETY:
-            // - this thread remembered the arena when it claimed it in the generation with this
-            //   stamp;
-            // - stamps are never given twice, so that generation is the current one, and it has
-            //   not been recycled since: the claim holds, and the arena is in place;
-            // - the generation is neither recycled nor dropped while `self` is borrowed.
-            Some(arena) => unsafe { &*arena },
-            None => self.find_local(),
-        }
+        let arena = self.own_arena();
+        arena.note_look_up();
+        arena
     }
 
     /// Leases the current frame: its handles resolve through the lease for as long as it lives.
@@ -235,6 +231,21 @@ impl FrameArenas {
     pub fn used_bytes_so_far(&self) -> usize {
         let workers = self.ring.current().claimed_workers();
         workers.map(|(_, worker)| worker.figures().used_bytes).sum()
+    }
+
+    /// Returns the calling worker's arena.
+    #[inline(always)]
+    fn own_arena(&self) -> &FrameArena {
+        match thread::last_used(self.ring.stamp()) {
+            // SAFETY:
+            // - this thread remembered the arena when it claimed it in the generation with this
+            //   stamp;
+            // - stamps are never given twice, so that generation is the current one, and it has
+            //   not been recycled since: the claim holds, and the arena is in place;
+            // - the generation is neither recycled nor dropped while `self` is borrowed.
+            Some(arena) => unsafe { &*arena },
+            None => self.find_local(),
+        }
     }
 
     #[cold]

@@ -125,6 +125,7 @@
 // For maintainers: the rooms. Each knows only those above it, which `cargo test --test rooms` checks.
 //
 // error, settings, panics, stamp   what everybody needs; numbers that are never given twice
+// sites         which line asked for memory; [sites] or empty
 // arena/        one region: pure arithmetic (bump, growth, peaks), cursor, chunks, destructors
 // containers/   FrameVec and the others, over one raw buffer of an arena
 // handles/      FrameHandle, its errors, sharing
@@ -157,6 +158,7 @@ mod overlay;
 mod panics;
 mod pool;
 mod settings;
+mod sites;
 mod stamp;
 
 #[cfg(feature = "bevy")]
@@ -182,6 +184,7 @@ pub use handles::{FrameHandle, HandleError, StepCrossing};
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
+pub use sites::{SiteList, SiteUsage};
 
 /// The names that most games need.
 pub mod prelude {

@@ -17,7 +17,8 @@ use crate::arenas::FrameArenas;
 ///
 /// They are those of the frame that just ended, as [`FrameArenaReport`](crate::FrameArenaReport) has
 /// them. Memory is given in MiB. Each worker thread has a diagnostic too, with the memory it used:
-/// see [`worker`](Self::worker). Bevy's own overlay shows them like any diagnostic
+/// see [`worker`](Self::worker). With the feature `sites`, so have the lines of code that took most
+/// in a frame: `frame_arena/site/src/cull.rs:12`. Bevy's own overlay shows them like any diagnostic
 /// (`DiagnosticsOverlay::new("Arenas", vec![FrameArenaDiagnosticsPlugin::USED.into()])`); for a
 /// picture made for them see the feature `overlay`.
 ///

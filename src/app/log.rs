@@ -17,7 +17,8 @@ use super::report::{ArenaReport, ArenaTotals, FrameArenaReport};
 ///
 /// `Frame arenas: 1.4 MiB of 16 MiB on 4 workers, peak 1.5 MiB, no overflow`: what was in use when
 /// the last frame ended, what is reserved, and the most in use at once in that frame. What is
-/// counted, overflows for one, is counted since the line before. Arenas of other paces and of
+/// counted, overflows for one, is counted since the line before. With the feature `sites` it ends with
+/// the line of code that took most. Arenas of other paces and of
 /// sub-apps have lines of their own, once they are used.
 ///
 /// Beside Bevy's `LogDiagnosticsPlugin`, which logs averages of each diagnostic. Warnings about
@@ -100,7 +101,12 @@ impl fmt::Display for Line<'_> {
                 write!(f, ", {}", Count(count, word))?;
             }
         }
-        Ok(())
+        match usage.sites.first() {
+            Some(site) if site.used_bytes > 0 => {
+                write!(f, ", most of it at {site} ({})", Bytes(site.used_bytes))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -1,12 +1,21 @@
 //! Writes the figures of one set of arenas to a store of diagnostics.
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "sites"))]
+mod no_sites;
+#[cfg(feature = "sites")]
+mod sites;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore};
 use bevy_platform::time::Instant;
 
+#[cfg(not(feature = "sites"))]
+use self::no_sites::SitePaths;
+#[cfg(feature = "sites")]
+use self::sites::SitePaths;
 use crate::arenas::FrameUsage;
 
 /// The most workers that get a diagnostic of their own: a store never forgets one.
@@ -41,6 +50,7 @@ pub(super) struct UsagePublisher {
     max_history_length: usize,
     figures: [DiagnosticPath; FIGURES.len()],
     workers: Vec<(Arc<str>, DiagnosticPath)>,
+    sites: SitePaths,
 }
 
 impl UsagePublisher {
@@ -50,6 +60,7 @@ impl UsagePublisher {
             max_history_length,
             figures: FIGURES.map(|(name, ..)| DiagnosticPath::new(format!("{prefix}/{name}"))),
             workers: Vec::new(),
+            sites: SitePaths::default(),
         }
     }
 
@@ -62,7 +73,7 @@ impl UsagePublisher {
 
     /// Adds a measurement to each diagnostic of the store.
     ///
-    /// It allocates only for workers it has not seen: `Diagnostics`, the system parameter, would
+    /// It allocates only for workers and sites it has not seen: `Diagnostics`, the system parameter, would
     /// clone their paths each frame.
     pub(super) fn publish(
         &mut self,
@@ -82,6 +93,13 @@ impl UsagePublisher {
             if let Some(path) = self.path_of_worker(line, &worker.name, store) {
                 measure(store, path, mebibytes(worker.used_bytes));
             }
+        }
+        let length = self.max_history_length;
+        self.sites.add_new(&self.prefix, &usage.sites, |path| {
+            store.add(diagnostic(path, MEMORY_SUFFIX, length));
+        });
+        for (path, used_bytes) in self.sites.measured(&usage.sites) {
+            measure(store, path, mebibytes(used_bytes));
         }
     }
 
@@ -128,10 +146,14 @@ impl UsagePublisher {
     }
 
     fn diagnostic(&self, path: &DiagnosticPath, suffix: &'static str) -> Diagnostic {
-        Diagnostic::new(path.clone())
-            .with_suffix(suffix)
-            .with_max_history_length(self.max_history_length)
+        diagnostic(path, suffix, self.max_history_length)
     }
+}
+
+fn diagnostic(path: &DiagnosticPath, suffix: &'static str, length: usize) -> Diagnostic {
+    Diagnostic::new(path.clone())
+        .with_suffix(suffix)
+        .with_max_history_length(length)
 }
 
 /// A thread may have any name; a path may have no empty component.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, mem};
+use std::{fmt, fs, mem};
 
 use bevy_app::{App, AppExit, Last, Plugin};
 use bevy_ecs::message::MessageReader;
@@ -93,12 +93,11 @@ pub struct FrameArenaRecorder {
     advice: Vec<Advice>,
 }
 
-/// The highest figures of an interval, of one set of arenas or of one worker in it.
+/// The highest figures of an interval, of one set of arenas or of one worker or site in it.
 #[derive(Clone)]
 struct Line {
     arenas: Arc<str>,
-    /// The name of a thread, or none for all together.
-    worker: Option<Arc<str>>,
+    subject: Subject,
     used_bytes: usize,
     peak_bytes: usize,
     /// What is reserved for all together; the capacity of one worker.
@@ -108,18 +107,39 @@ struct Line {
     stale_lookups: u64,
 }
 
+/// Whose figures they are.
+#[derive(Clone, PartialEq, Eq)]
+enum Subject {
+    All,
+    /// Of the threads with a name.
+    Worker(Arc<str>),
+    /// Of a line of a file.
+    Site(&'static str, u32),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Worker(name) => f.write_str(name),
+            Self::Site("", _) => f.write_str("other lines"),
+            Self::Site(file, line) => write!(f, "{file}:{line}"),
+        }
+    }
+}
+
 const HEADER: &str = "seconds,arenas,worker,used_bytes,peak_bytes,reserved_bytes,overflows,\
                       refusals,stale_lookups\n";
 
 impl FrameArenaRecorder {
     /// Returns the table: a line for each interval and set of arenas, with the worker `all`, and
-    /// one for each worker that was busy in it.
+    /// one for each worker that was busy in it. With the feature `sites` also one for each line of
+    /// code that took memory, as `src/cull.rs:12`.
     pub fn csv(&self) -> String {
         let mut table = String::from(HEADER);
         for (end, line) in &self.lines {
-            let worker = line.worker.as_deref().unwrap_or("all");
             // A name may contain anything.
-            let worker = worker.replace(['"', ',', '\n'], " ");
+            let worker = line.subject.to_string().replace(['"', ',', '\n'], " ");
             // Writing to a string does not fail.
             let _ = writeln!(
                 table,
@@ -158,7 +178,7 @@ impl FrameArenaRecorder {
 
     fn note_lines(&mut self, report: &ArenaReport) {
         let usage = &report.usage;
-        let line = self.line(&report.prefix, None);
+        let line = self.line(&report.prefix, Subject::All);
         line.used_bytes = line.used_bytes.max(usage.used_bytes);
         line.peak_bytes = line.peak_bytes.max(usage.peak_bytes);
         line.held_bytes = line.held_bytes.max(usage.reserved_bytes);
@@ -166,22 +186,28 @@ impl FrameArenaRecorder {
         line.refusals += u64::from(usage.refusals);
         line.stale_lookups += usage.stale_lookups;
         for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
-            let line = self.line(&report.prefix, Some(&worker.name));
+            let line = self.line(&report.prefix, Subject::Worker(Arc::clone(&worker.name)));
             line.used_bytes = line.used_bytes.max(worker.used_bytes);
             line.peak_bytes = line.peak_bytes.max(worker.peak_bytes);
             line.held_bytes = line.held_bytes.max(worker.capacity_bytes);
             line.overflows += u64::from(worker.overflows);
         }
+        for site in usage.sites.iter() {
+            let line = self.line(&report.prefix, Subject::Site(site.file, site.line));
+            line.used_bytes = line.used_bytes.max(site.used_bytes);
+            line.refusals += u64::from(site.refusals);
+            line.stale_lookups += site.stale_lookups;
+        }
     }
 
-    /// Returns the line of the open interval for these arenas and this worker.
-    fn line(&mut self, arenas: &str, worker: Option<&Arc<str>>) -> &mut Line {
-        let is_it = |it: &Line| *it.arenas == *arenas && it.worker.as_ref() == worker;
+    /// Returns the line of the open interval for this part of these arenas.
+    fn line(&mut self, arenas: &str, subject: Subject) -> &mut Line {
+        let is_it = |it: &Line| *it.arenas == *arenas && it.subject == subject;
         let known = self.open.iter().position(is_it);
         let index = known.unwrap_or_else(|| {
             self.open.push(Line {
                 arenas: Arc::from(arenas),
-                worker: worker.cloned(),
+                subject,
                 used_bytes: 0,
                 peak_bytes: 0,
                 held_bytes: 0,

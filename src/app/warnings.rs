@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tracing::warn;
 
+use super::blame::Blame;
 use super::problems::{Kind, Problem, problems_of};
 use super::report::ArenaReport;
 
@@ -23,7 +24,11 @@ impl Warnings {
     pub(super) fn warn(&mut self, report: &ArenaReport) {
         for problem in problems_of(report) {
             if self.is_new(&problem) {
-                warn!("{}: {problem}", report.label);
+                let blame = Blame {
+                    kind: problem.kind(),
+                    sites: &report.usage.sites,
+                };
+                warn!("{}: {problem}{blame}", report.label);
             }
         }
     }

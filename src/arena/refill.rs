@@ -84,6 +84,7 @@ impl FrameArena {
 
     fn exhausted(&self, layout: Layout, remaining: usize, limit: ArenaLimit) -> ArenaError {
         self.budget.count_refusal();
+        self.sites.note_refusal();
         ArenaError::Exhausted {
             requested: layout.size(),
             align: layout.align(),

@@ -158,6 +158,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// # Errors
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
         Ok(Batch::new(self.try_register(false)?))
     }
@@ -190,6 +191,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// # Errors
     /// If the arena is out of memory or over a limit; the element is dropped then.
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
         self.try_direct()?.try_push(value)
     }
@@ -242,6 +244,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     }
 
     /// Makes a header in the calling thread's arena and adds it to the list.
+    #[cfg_attr(feature = "sites", track_caller)]
     fn try_register(&self, is_direct: bool) -> Result<&Header<T>, ArenaError> {
         let arena = self.arenas.local();
         let memory = arena.try_alloc_layout(Layout::new::<Header<T>>())?;
@@ -267,6 +270,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Returns the calling thread's batch for `push`.
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     fn try_direct(&self) -> Result<&Header<T>, ArenaError> {
         match direct::last_used(self.id) {
             // SAFETY: this thread remembered it for this collector, whose number nobody else has:
@@ -279,6 +283,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(feature = "sites", track_caller)]
     fn try_find_direct(&self) -> Result<&Header<T>, ArenaError> {
         let own = ptr::from_ref::<FrameArena>(self.arenas.local());
         // An arena belongs to one thread for as long as the arenas are borrowed, and so do the

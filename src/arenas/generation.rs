@@ -11,6 +11,7 @@ use crate::arena::{Budget, FrameArena, Stock, WINDOW_STEPS};
 use crate::handles::FrameHandle;
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
+use crate::sites::SiteTable;
 use crate::stamp::{self, Stamp};
 
 /// What all generations of one `FrameArenas` have in common.
@@ -22,6 +23,8 @@ pub(super) struct Common {
     pub(super) stock: Stock,
     /// Lookups that failed since the last swap.
     pub(super) stale_lookups: AtomicU64,
+    /// Where they were made, if the feature `sites` is on.
+    pub(super) stale_sites: SiteTable,
 }
 
 /// The arenas of all workers, written in one period and readable for as long as the settings say.
@@ -121,8 +124,10 @@ impl Generation {
 
     /// Counts a lookup that failed.
     #[cold]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub(super) fn count_stale_lookup(&self) {
         self.common.stale_lookups.fetch_add(1, Relaxed);
+        self.common.stale_sites.note_stale();
     }
 
     /// Whether the window of peaks is to move on by a step.

@@ -57,6 +57,7 @@ impl FrameLease {
     /// assert_eq!((lease.get(leased), lease.get(later)), (Some(&1), None));
     /// ```
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         let found = self.find(handle);
         if found.is_none() {
@@ -73,6 +74,7 @@ impl FrameLease {
 
     /// Counts a lookup that failed, unless the handle is unset.
     #[cold]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub(crate) fn count_miss<T: ?Sized>(&self, handle: FrameHandle<T>) {
         if !handle.is_unset() {
             self.generation.count_stale_lookup();
@@ -99,6 +101,7 @@ impl FrameLease {
     /// If the handle was made in another frame or by other arenas, or was never set; see
     /// [`HandleError`].
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
         match self.get(handle) {
             Some(value) => Ok(value),
@@ -117,6 +120,7 @@ impl FrameLease {
     /// assert_eq!(lease.slice(FrameHandle::<[u32]>::default()), []);
     /// ```
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
         self.get(handle).unwrap_or_default()
     }
@@ -132,6 +136,7 @@ impl FrameLease {
     /// assert_eq!(lease.text(FrameHandle::default()), "");
     /// ```
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn text(&self, handle: FrameHandle<str>) -> &str {
         self.get(handle).unwrap_or_default()
     }

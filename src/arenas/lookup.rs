@@ -23,7 +23,7 @@ impl FrameArenas {
     ///
     /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset.
     #[inline]
-    #[cfg_attr(debug_assertions, track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // The current frame by itself: most lookups end with one comparison.
         if !self.ring.is_current(handle.stamp()) && !self.ring.holds(handle.stamp()) {
@@ -58,7 +58,7 @@ impl FrameArenas {
     /// # Errors
     /// If the handle is stale, was made by other arenas, or was never set; see [`HandleError`].
     #[inline]
-    #[cfg_attr(debug_assertions, track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
         match self.get(handle) {
             Some(value) => Ok(value),
@@ -82,7 +82,7 @@ impl FrameArenas {
     ///
     /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset.
     #[inline]
-    #[cfg_attr(debug_assertions, track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
         self.get(handle).unwrap_or_default()
     }
@@ -100,7 +100,7 @@ impl FrameArenas {
     /// assert_eq!(arenas.text(label), "wave 3");
     /// ```
     #[inline]
-    #[cfg_attr(debug_assertions, track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn text(&self, handle: FrameHandle<str>) -> &str {
         self.get(handle).unwrap_or_default()
     }
@@ -124,6 +124,7 @@ impl FrameArenas {
     ///
     /// # Errors
     /// If the handle is stale, was made by other arenas, or was never set; see [`HandleError`].
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn lease_of<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<FrameLease, HandleError> {
         match self.ring.generation_of(handle.stamp()) {
             Some(generation) => Ok(FrameLease::new(generation)),
@@ -148,6 +149,7 @@ impl FrameArenas {
     ///
     /// # Errors
     /// If the handle is stale, was made by other arenas, or was never set; see [`HandleError`].
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn lease_handle<T: ?Sized>(
         &self,
         handle: FrameHandle<T>,
@@ -157,6 +159,7 @@ impl FrameArenas {
     }
 
     #[cold]
+    #[cfg_attr(feature = "sites", track_caller)]
     fn count_miss(&self, stamp: Stamp) {
         // A handle that was never set is no sign of a reader that comes too late.
         if stamp != UNSET {

@@ -41,6 +41,9 @@ impl Meter {
         self.begin(period);
         for (thread, worker) in generation.claimed_workers() {
             let figures = worker.figures();
+            worker
+                .sites()
+                .end_period(figures.used_bytes, &mut self.usage.sites);
             // A thread that asked for its arena and left it alone is not a worker of this period.
             if figures.peak_bytes > 0 {
                 let line = self.line_of(thread, worker);
@@ -49,6 +52,7 @@ impl Meter {
         }
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
+        common.stale_sites.end_period(0, &mut usage.sites);
         usage.stale_lookups = common.stale_lookups.swap(0, Relaxed);
         usage.refusals = common.budget.take_refusals();
     }
@@ -61,8 +65,10 @@ impl Meter {
     }
 
     /// Measures the scratch memory after the swap.
-    pub(super) fn note_scratch(&mut self, scratch: &ScratchStore) {
+    pub(super) fn note_scratch(&mut self, scratch: &mut ScratchStore) {
         self.usage.scratch_high_watermark_bytes = scratch.high_watermark_bytes();
+        self.usage.sites.append(scratch.sites());
+        self.usage.sites.finish();
     }
 
     /// Starts the figures of another period; what outlives a period is kept.
@@ -109,6 +115,7 @@ impl FrameUsage {
         self.used_bytes = 0;
         self.peak_bytes = 0;
         self.overflows = 0;
+        self.sites.clear();
         self.active_workers = 0;
         let mut longest = 0;
         for worker in &mut self.workers {

@@ -19,6 +19,7 @@ use super::claims::Claims;
 use crate::arena::{ArenaScope, Budget, FrameArena, OnOneThread, WINDOW_STEPS};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
+use crate::sites::SiteList;
 use crate::stamp::{self, Stamp};
 
 /// The first chunk of a scratch arena: what a level-two cache holds several times over.
@@ -121,8 +122,11 @@ impl FrameArenas {
     /// assert_eq!(*squares, [0, 1, 4, 9]);
     /// ```
     #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn scratch(&self) -> Scratch<'_> {
-        self.scratch.take()
+        let scratch = self.scratch.take();
+        scratch.note_scratch_taken();
+        scratch
     }
 }
 
@@ -144,6 +148,7 @@ impl Scratch<'_> {
     /// ```
     #[inline]
     pub fn reset(&mut self) {
+        self.note_scratch_used();
         self.arena_mut().reset();
     }
 
@@ -234,6 +239,8 @@ pub(super) struct ScratchStore {
     stacks: Claims<Stack>,
     periods_since_step: u32,
     high_watermark_bytes: usize,
+    /// Who took scratch in the period that ended last, until the meter asks.
+    sites: SiteList,
     settings: FrameArenaSettings,
     budget: Arc<Budget>,
 }
@@ -250,6 +257,7 @@ impl ScratchStore {
             stacks: Claims::new(),
             periods_since_step: 0,
             high_watermark_bytes: 0,
+            sites: SiteList::default(),
             settings: FrameArenaSettings {
                 worker_capacity_bytes,
                 ..settings.clone()
@@ -304,13 +312,18 @@ impl ScratchStore {
         self.high_watermark_bytes
     }
 
+    /// Returns who took scratch in the period that ended last.
+    pub(super) fn sites(&mut self) -> &mut SiteList {
+        &mut self.sites
+    }
+
     /// Ends a period: takes back what was forgotten, and gives back what was not needed; or all,
     /// with `gives_back`.
     pub(super) fn end_period(&mut self, gives_back: bool, panic: &mut FirstPanic) {
         self.stamp = stamp::after(self.stamp);
         for (_, stack) in self.stacks.claimed() {
             // SAFETY: with `&mut self` no guard lives, and no thread uses a stack.
-            self.high_watermark_bytes += unsafe { stack.end_period(panic) };
+            self.high_watermark_bytes += unsafe { stack.end_period(&mut self.sites, panic) };
         }
         self.stacks.release_all();
         let is_time = self.is_time_to_step();

@@ -51,7 +51,7 @@ impl FrameArenas {
         self.scratch.end_period(gives_back, &mut panic);
         self.meter
             .note_memory(&self.ring, &self.parking, &self.common);
-        self.meter.note_scratch(&self.scratch);
+        self.meter.note_scratch(&mut self.scratch);
         panic.resume();
     }
 

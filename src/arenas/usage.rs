@@ -4,6 +4,8 @@
 use std::mem;
 use std::sync::Arc;
 
+use crate::sites::SiteList;
+
 /// The figures of the frame that ended with the last swap.
 #[derive(Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,6 +40,9 @@ pub struct FrameUsage {
     pub active_workers: usize,
     /// The use of each worker, by the name of its thread.
     pub workers: Vec<WorkerUsage>,
+    /// The lines of code that asked for memory in that frame, those that took most first: with the
+    /// feature `sites`, and otherwise none. What counts for whom: [`SiteUsage`](crate::SiteUsage).
+    pub sites: SiteList,
 }
 
 /// The figures of one worker: of the threads with one name.
@@ -83,15 +88,22 @@ impl Clone for FrameUsage {
     fn clone(&self) -> Self {
         Self {
             workers: self.workers.clone(),
+            sites: self.sites.clone(),
             ..*self
         }
     }
 
-    /// Copies the figures, and allocates only for workers that are new.
+    /// Copies the figures, and allocates only for workers and sites that are new.
     fn clone_from(&mut self, other: &Self) {
         let mut workers = mem::take(&mut self.workers);
         workers.clone_from(&other.workers);
-        *self = Self { workers, ..*other };
+        let mut sites = mem::take(&mut self.sites);
+        sites.clone_from(&other.sites);
+        *self = Self {
+            workers,
+            sites,
+            ..*other
+        };
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::thread::{self, NOBODY, ThreadToken};
 use crate::arena::FrameArena;
+use crate::sites::SiteTable;
 use crate::stamp::Stamp;
 
 /// An arena that belongs to the thread that has claimed it.
@@ -24,7 +25,8 @@ pub(super) struct Worker {
 // SAFETY: through `&Worker`, threads that are not the owner reach
 // - the atomic and the mutex, which are `Sync`;
 // - of the arena its figures alone, through `figures`: they read atomics, and what changes under
-//   `&mut FrameArena` alone.
+//   `&mut FrameArena` alone;
+// - its sites, through `sites`, which are `Sync`.
 // The arena itself is lent by unsafe methods, whose callers promise to be the owner, or alone.
 unsafe impl Sync for Worker {}
 
@@ -90,6 +92,13 @@ impl Worker {
     pub(super) fn name(&self) -> Arc<str> {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&named.1)
+    }
+
+    /// Returns who asked for the arena.
+    pub(super) fn sites(&self) -> &SiteTable {
+        // SAFETY: as in `figures`; of the arena, only its sites are used, which are `Sync`.
+        let arena = unsafe { &*self.arena.get() };
+        arena.sites()
     }
 
     /// Returns what others may see of the arena.

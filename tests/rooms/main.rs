@@ -21,11 +21,11 @@ const ROOMS: [&[&str]; 11] = [
     &["settings"],
     &["panics"],
     &["stamp"],
+    &["sites"],
     &["arena"],
     &["containers"],
     &["handles"],
     &["arenas"],
-    &["sites"],
     &["free_list", "pool"],
     &["app"],
 ];

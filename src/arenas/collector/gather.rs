@@ -77,6 +77,7 @@ impl<T: Send> FrameCollector<'_, T> {
     /// The batches of a `par_iter` are mostly parts of one list that is sorted, or reversed. Put in
     /// the order of their first elements, they are that list, and the standard library's sort
     /// leaves it, or turns it round, in one pass.
+    #[cfg_attr(feature = "sites", track_caller)]
     pub(super) fn try_gather_sorted(
         mut self,
         arena: &FrameArena,

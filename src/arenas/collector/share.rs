@@ -207,6 +207,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// # Errors
     /// If the arena is out of memory or over a limit; the elements are dropped then.
+    #[cfg_attr(feature = "sites", track_caller)]
     pub fn try_into_vec(mut self) -> Result<FrameVec<'a, T>, ArenaError> {
         let arena = self.arenas.local();
         let mut vec = arena.vec();

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 
 use crate::arena::FrameArena;
 use crate::panics::FirstPanic;
+use crate::sites::SiteList;
 
 type Link = Option<NonNull<Slot>>;
 
@@ -87,12 +88,12 @@ impl Stack {
     }
 
     /// Takes back what was forgotten, and returns by how much the sum of the high watermarks has
-    /// risen.
+    /// risen. Who took them is added to `sites`.
     ///
     /// # Safety
     /// No thread uses the stack, and no guard of it lives: the caller holds the `&mut` of what
     /// lends the stacks.
-    pub(super) unsafe fn end_period(&self, panic: &mut FirstPanic) -> usize {
+    pub(super) unsafe fn end_period(&self, sites: &mut SiteList, panic: &mut FirstPanic) -> usize {
         // SAFETY: the caller promises that no guard lives.
         if unsafe { self.count_free() } != self.made.get() {
             // SAFETY: as above.
@@ -101,7 +102,9 @@ impl Stack {
         let mut sum = 0;
         self.for_each_slot(|slot| {
             // SAFETY: slots live as long as their stack, and no guard has one.
-            sum += unsafe { slot.as_ref() }.arena.high_watermark_bytes();
+            let arena = &unsafe { slot.as_ref() }.arena;
+            sum += arena.high_watermark_bytes();
+            arena.sites().end_scratch_period(sites);
         });
         sum - self.high_watermark_bytes.replace(sum)
     }
@@ -141,6 +144,7 @@ impl Stack {
             // SAFETY: each slot comes once; what borrowed a forgotten guard has ended with the
             // borrow of the arenas.
             let slot = unsafe { link.as_mut() };
+            slot.arena.note_scratch_used();
             panic.catch(|| slot.arena.reset());
             slot.next_free.set(free);
             free = Some(link);

@@ -1,0 +1,35 @@
+//! The line of code that a problem mostly comes from.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+
+use super::bytes::Bytes;
+use super::problems::Kind;
+use crate::sites::SiteUsage;
+
+/// The last words of a warning; none if no sites are known.
+pub(super) struct Blame<'a> {
+    pub(super) kind: Kind,
+    pub(super) sites: &'a [SiteUsage],
+}
+
+impl fmt::Display for Blame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sites = self.sites.iter();
+        match self.kind {
+            Kind::Parked => Ok(()),
+            Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
+                Some(site) => write!(f, ". At {site}: {}", site.stale_lookups),
+                None => Ok(()),
+            },
+            Kind::Refused => match sites.max_by_key(|site| site.refusals) {
+                Some(site) => write!(f, ". At {site}: {}", site.refusals),
+                None => Ok(()),
+            },
+            Kind::Overflow | Kind::NearLimit => match sites.next() {
+                Some(site) => write!(f, ". Most was taken at {site}: {}", Bytes(site.used_bytes)),
+                None => Ok(()),
+            },
+        }
+    }
+}

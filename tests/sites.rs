@@ -1,0 +1,334 @@
+//! Which line took the memory, with the feature `sites`.
+//!
+//! A line that is looked for says so at its end, and is found by that in the text of this file.
+#[path = "common"]
+mod common {
+    pub(crate) mod counting_allocator;
+    pub(crate) mod log;
+}
+
+use std::thread;
+
+use bevy_app::{App, Last, TaskPoolOptions, TaskPoolPlugin, Update};
+use bevy_diagnostic::{DiagnosticPath, DiagnosticsStore};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::SingleThreadedExecutor;
+use bevy_frame_arena::{
+    FrameArenaLogPlugin, FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin,
+    FrameArenaSettings, FrameArenas, FrameUsage, OverflowPolicy, SiteUsage,
+};
+use common::counting_allocator::calls_in;
+use common::log::logged;
+
+/// Returns the number of the line that ends with this mark.
+fn line_of(mark: &str) -> u32 {
+    let end = format!("// {mark}");
+    let mut lines = include_str!("sites.rs").lines();
+    let index = lines.position(|line| line.ends_with(&end));
+    index.expect("a line has the mark") as u32 + 1
+}
+
+/// Returns the figures of the line that ends with this mark.
+fn site(usage: &FrameUsage, mark: &str) -> Option<SiteUsage> {
+    let line = line_of(mark);
+    let mut sites = usage.sites.iter().copied();
+    sites.find(|site| site.file == file!() && site.line == line)
+}
+
+/// Returns how often a line asked, and what it took.
+fn figures(usage: &FrameUsage, mark: &str) -> (u64, usize) {
+    site(usage, mark).map_or((0, 0), |site| (site.look_ups, site.used_bytes))
+}
+
+fn sum_of_bytes(usage: &FrameUsage) -> usize {
+    usage.sites.iter().map(|site| site.used_bytes).sum()
+}
+
+#[derive(Component)]
+struct Unit;
+
+fn two_lists(arenas: Res<FrameArenas>) {
+    let arena = arenas.local(); // large
+    arena.alloc([0_u8; 4000]);
+    arenas.local().alloc([0_u8; 800]); // small
+    arena.alloc([0_u8; 80]);
+}
+
+fn in_parallel(arenas: Res<FrameArenas>, units: Query<&Unit>) {
+    units.par_iter().for_each(|_| {
+        arenas.local().alloc([0_u8; 16]); // parallel
+    });
+}
+
+fn with_a_nested_one(world: &mut World) {
+    let arenas = world.resource::<FrameArenas>();
+    arenas.local().alloc([0_u8; 160]); // around
+    world.run_system_cached(nested).expect("it runs");
+    let arenas = world.resource::<FrameArenas>();
+    arenas.local().alloc([0_u8; 240]); // afterwards
+}
+
+fn nested(arenas: Res<FrameArenas>) {
+    arenas.local().alloc([0_u8; 320]); // nested
+}
+
+fn game() -> App {
+    let mut app = App::new();
+    app.add_plugins((
+        TaskPoolPlugin {
+            task_pool_options: TaskPoolOptions::with_num_threads(3),
+        },
+        FrameArenaPlugin::default(),
+    ))
+    .add_systems(Update, (two_lists, in_parallel, with_a_nested_one).chain());
+    app.world_mut().spawn_batch((0..1000).map(|_| Unit));
+    app
+}
+
+#[test]
+fn each_line_has_the_bytes_it_took_on_all_workers() {
+    let mut app = game();
+    for frame in 0..if cfg!(miri) { 2 } else { 20 } {
+        app.update();
+        app.world_mut().resource_mut::<FrameArenas>().swap();
+        let usage = app.world().resource::<FrameArenas>().usage();
+        assert_eq!(figures(usage, "large"), (1, 4000), "frame {frame}");
+        assert_eq!(figures(usage, "small"), (1, 880), "{:?}", usage.sites);
+        assert_eq!(figures(usage, "parallel"), (1000, 16_000), "frame {frame}");
+        assert_eq!(figures(usage, "around"), (1, 160), "frame {frame}");
+        assert_eq!(figures(usage, "nested"), (1, 320), "frame {frame}");
+        assert_eq!(figures(usage, "afterwards"), (1, 240), "frame {frame}");
+        assert_eq!(usage.sites.len(), 6);
+        assert_eq!(sum_of_bytes(usage), usage.used_bytes);
+        assert_eq!(usage.sites[0].line, line_of("parallel"), "most comes first");
+    }
+}
+
+#[test]
+fn what_is_taken_after_a_nested_look_up_counts_for_that() {
+    let mut arenas = FrameArenas::default();
+    let arena = arenas.local(); // outer
+    arena.alloc([0_u8; 160]);
+    arenas.local().alloc([0_u8; 320]); // inner
+    arena.alloc([0_u8; 80]);
+    arenas.swap();
+    assert_eq!(figures(arenas.usage(), "outer"), (1, 160));
+    assert_eq!(figures(arenas.usage(), "inner"), (1, 400));
+    arenas.swap();
+    assert!(arenas.usage().sites.is_empty(), "nobody asked");
+}
+
+#[test]
+fn who_frees_what_another_took_has_nothing() {
+    let mut arenas = FrameArenas::default();
+    let kept = arenas.local().boxed([0_u8; 800]); // taker
+    arenas.local(); // freer
+    drop(kept);
+    arenas.swap();
+    assert_eq!(figures(arenas.usage(), "taker"), (1, 800));
+    assert_eq!(figures(arenas.usage(), "freer"), (1, 0));
+    assert_eq!(arenas.usage().used_bytes, 0);
+}
+
+#[test]
+fn chunks_that_are_chained_count_for_the_line_that_fills_them() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        ..Default::default()
+    });
+    for _ in 0..3 {
+        for _ in 0..10 {
+            arenas.local().alloc([0_u8; 1000]); // chaining
+            arenas.local().alloc([0_u8; 8]); // beside
+        }
+        arenas.swap();
+        let usage = arenas.usage();
+        assert!(usage.overflows > 0);
+        assert_eq!(figures(usage, "chaining").1 + 80, usage.used_bytes);
+        assert_eq!(figures(usage, "beside"), (10, 80));
+    }
+}
+
+#[test]
+fn a_collector_counts_for_the_lines_that_use_it() {
+    let mut arenas = FrameArenas::default();
+    let collector = arenas.collector();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            collector.batch().extend(0..1000_u64); // batch
+        });
+        scope.spawn(|| collector.push(1)); // push
+    });
+    let list = collector.share_sorted(); // shared
+    assert_eq!(arenas[list].len(), 1001);
+    arenas.swap();
+    let usage = arenas.usage();
+    assert!(figures(usage, "batch").1 >= 8000, "{:?}", usage.sites);
+    assert!(figures(usage, "push").1 >= 8);
+    assert_eq!(figures(usage, "shared").1, 8008);
+    assert_eq!(
+        usage.sites.len(),
+        3,
+        "no line of the crate: {:?}",
+        usage.sites
+    );
+    assert_eq!(sum_of_bytes(usage), usage.used_bytes);
+}
+
+#[test]
+fn scratch_counts_for_the_line_that_took_it_with_the_most_at_once() {
+    let mut arenas = FrameArenas::default();
+    for bytes in [100, 3000, 200] {
+        let mut scratch = arenas.scratch(); // loop
+        drop(scratch.boxed([0_u64; 2]));
+        scratch.reset();
+        scratch.alloc_slice_fill_copy(bytes, 0_u8);
+        let inside = arenas.scratch(); // within
+        inside.alloc([0_u8; 64]);
+    }
+    arenas.swap();
+    let of = |mark| site(arenas.usage(), mark).map(|it| (it.look_ups, it.scratch_bytes));
+    assert_eq!(of("loop"), Some((3, 3000)));
+    assert_eq!(of("within"), Some((3, 64)));
+    assert_eq!(sum_of_bytes(arenas.usage()), 0);
+}
+
+#[test]
+fn a_forgotten_guard_counts_too() {
+    let mut arenas = FrameArenas::default();
+    let scratch = arenas.scratch(); // forgotten
+    scratch.alloc([0_u8; 640]);
+    std::mem::forget(scratch);
+    arenas.swap();
+    let forgotten = site(arenas.usage(), "forgotten");
+    assert_eq!(forgotten.map(|it| it.scratch_bytes), Some(640));
+}
+
+#[test]
+fn lines_beyond_the_table_are_counted_together() {
+    // 100 places, 10 in each line.
+    #[rustfmt::skip]
+    let ask: [fn(&FrameArenas); 100] = [
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+        |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(), |a| _ = a.local(),
+    ];
+    let mut arenas = FrameArenas::default();
+    for _ in 0..3 {
+        for ask in ask {
+            ask(&arenas);
+            arenas.local().alloc(1_u64); // counted
+        }
+        arenas.swap();
+        let usage = arenas.usage();
+        let others = usage.sites.iter().find(|site| site.file.is_empty());
+        let others = others.expect("there are more places than rows");
+        assert_eq!(others.to_string(), "other lines");
+        assert_eq!(figures(usage, "counted"), (100, 800));
+        assert_eq!(
+            usage.sites.iter().map(|site| site.look_ups).sum::<u64>(),
+            200
+        );
+    }
+}
+
+#[test]
+fn stale_look_ups_and_refusals_count_for_their_lines() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    });
+    let handle = arenas.local().share(1);
+    arenas.swap();
+    arenas.swap();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    assert_eq!(arenas.get(handle), None); // stale
+                }
+            });
+        }
+    });
+    assert!(arenas.resolve(handle).is_err()); // resolved
+    assert!(arenas.lease().get(handle).is_none()); // leased
+    assert!(arenas.local().try_alloc([0_u8; 5000]).is_err()); // refused
+    arenas.swap();
+    let stale = |mark| site(arenas.usage(), mark).map(|it| it.stale_lookups);
+    assert_eq!(stale("stale"), Some(400));
+    assert_eq!(stale("resolved"), Some(1));
+    assert_eq!(stale("leased"), Some(1));
+    assert_eq!(arenas.usage().stale_lookups, 402);
+    let refused = site(arenas.usage(), "refused");
+    assert_eq!(refused.map(|it| (it.refusals, it.used_bytes)), Some((1, 0)));
+}
+
+#[test]
+fn diagnostics_log_and_record_name_the_line() {
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaPlugin {
+            settings: FrameArenaSettings {
+                worker_capacity_bytes: 4096,
+                ..Default::default()
+            },
+            ..Default::default()
+        },
+        FrameArenaLogPlugin::default(),
+        FrameArenaRecorderPlugin::default(),
+    ));
+    // So that it logs on this thread.
+    app.edit_schedule(Last, |schedule| {
+        schedule.set_executor(SingleThreadedExecutor::new());
+    });
+    let arenas = app.world().resource::<FrameArenas>();
+    arenas.local().alloc_slice_fill_copy(1 << 20, 0_u8); // shown
+    let lines = logged(|| app.update());
+
+    let name = format!("{}:{}", file!(), line_of("shown"));
+    let store = app.world().resource::<DiagnosticsStore>();
+    let path = DiagnosticPath::new(format!("frame_arena/site/{name}"));
+    let value = store.get(&path).and_then(|diagnostic| diagnostic.value());
+    assert_eq!(value, Some(1.0));
+    let warning = format!("Most was taken at {name}: 1.0 MiB");
+    assert!(
+        lines.iter().any(|line| line.ends_with(&warning)),
+        "{lines:?}"
+    );
+    let line = format!("most of it at {name} (1.0 MiB)");
+    assert!(lines.iter().any(|it| it.ends_with(&line)), "{lines:?}");
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    assert!(
+        table.contains(&format!("frame_arena,{name},1048576,")),
+        "{table}"
+    );
+
+    app.update();
+    let store = app.world().resource::<DiagnosticsStore>();
+    let value = store.get(&path).and_then(|diagnostic| diagnostic.value());
+    assert_eq!(value, Some(0.0), "it took nothing in the second frame");
+}
+
+#[test]
+fn a_warm_frame_calls_no_global_allocator() {
+    let mut arenas = FrameArenas::default();
+    let mut copy = FrameUsage::default();
+    let mut frame = || {
+        arenas.local().alloc([0_u8; 100]);
+        arenas.scratch().alloc([0_u8; 100]);
+        arenas.local().alloc([0_u8; 100]);
+        arenas.swap();
+        copy.clone_from(arenas.usage());
+    };
+    (0..4).for_each(|_| frame());
+    assert_eq!(calls_in(|| (0..10).for_each(|_| frame())), 0);
+    assert_eq!(copy.sites.len(), 3);
+}
