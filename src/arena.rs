@@ -358,6 +358,7 @@ impl FrameArena {
     }
 
     /// Returns who asked for the arena, which any thread may read.
+    #[inline(always)]
     pub(crate) fn sites(&self) -> &SiteTable {
         &self.sites
     }

@@ -29,6 +29,7 @@ impl Parking {
     }
 
     /// Drops what is shared in generations whose last lease has ended, and frees old spares.
+    #[inline]
     pub(super) fn tend(&mut self, trim_after: Option<u32>, panic: &mut FirstPanic) {
         if self.generations.is_empty() {
             return;
@@ -59,6 +60,7 @@ impl Parking {
     }
 
     /// Puts a free generation in the place of one that is due, if that is leased.
+    #[inline]
     pub(super) fn replace_if_leased(&mut self, due: &mut Arc<Generation>, common: &Arc<Common>) {
         if Arc::get_mut(due).is_some() {
             return;

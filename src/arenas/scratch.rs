@@ -313,6 +313,7 @@ impl ScratchStore {
     }
 
     /// Returns who took scratch in the period that ended last.
+    #[inline(always)]
     pub(super) fn sites(&mut self) -> &mut SiteList {
         &mut self.sites
     }

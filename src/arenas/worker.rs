@@ -95,6 +95,7 @@ impl Worker {
     }
 
     /// Returns who asked for the arena.
+    #[inline(always)]
     pub(super) fn sites(&self) -> &SiteTable {
         // SAFETY: as in `figures`; of the arena, only its sites are used, which are `Sync`.
         let arena = unsafe { &*self.arena.get() };

@@ -11,11 +11,15 @@ use bevy_ui::prelude::{AlignItems, Node};
 use super::graph::Graph;
 use super::grid::Grid;
 use super::history::History;
+#[cfg(not(feature = "sites"))]
+use super::no_site_rows::SiteRows;
 use super::painter::{Painter, percent};
 use super::parts::{
     Builder, FAINT_TEXT, LETTER_EM, LINE_EM, PEAK, RESERVED, TRACK, USED, WIDTH_EM,
 };
 use super::problem_list::ProblemList;
+#[cfg(feature = "sites")]
+use super::site_rows::SiteRows;
 use crate::app::{ArenaReport, Bytes, Count};
 
 /// Lines for problems, in a block with details and without.
@@ -42,6 +46,7 @@ struct Details {
     more: Entity,
     graph: Graph,
     grid: Grid,
+    sites: SiteRows,
 }
 
 impl Block {
@@ -92,6 +97,7 @@ impl Block {
             more: builder.text(block, format!("{prefix}/more"), WIDTH_EM / LETTER_EM),
             graph: Graph::spawn(builder, block, prefix),
             grid: Grid::spawn(builder, block, prefix, places),
+            sites: SiteRows::spawn(builder, block, prefix),
         });
         let lines = PROBLEM_LINES[usize::from(details.is_none())];
         Self {
@@ -167,6 +173,7 @@ impl Details {
         );
         self.graph.draw(painter, history, interval);
         self.grid.draw(painter, report);
+        self.sites.draw(painter, usage);
     }
 }
 
