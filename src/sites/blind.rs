@@ -30,7 +30,7 @@ impl Deref for SiteList {
 
 /// The sites of one arena: none.
 #[derive(Debug, Default)]
-pub(crate) struct SiteTable;
+pub(crate) struct SiteTable(());
 
 impl SiteTable {
     #[inline(always)]

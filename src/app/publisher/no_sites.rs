@@ -8,7 +8,7 @@ use bevy_diagnostic::DiagnosticPath;
 use crate::sites::SiteUsage;
 
 #[derive(Default)]
-pub(super) struct SitePaths;
+pub(super) struct SitePaths(());
 
 impl SitePaths {
     #[inline(always)]
