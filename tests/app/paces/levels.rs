@@ -1,5 +1,6 @@
 //! Levels: what ends with a state.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -28,7 +29,7 @@ const TILES: usize = 2000;
 /// What a level has to drop.
 struct Tile {
     level: usize,
-    dropped: &'static AtomicUsize,
+    dropped: Arc<AtomicUsize>,
 }
 
 impl Drop for Tile {
@@ -44,8 +45,8 @@ struct Map {
     old: Vec<FrameHandle<[Tile]>>,
 }
 
-#[derive(Resource)]
-struct Dropped(&'static AtomicUsize);
+#[derive(Resource, Default)]
+struct Dropped(Arc<AtomicUsize>);
 
 #[derive(Resource)]
 struct SlowTask(SyncSender<(LeasedHandle<[Tile]>, usize)>);
@@ -58,7 +59,7 @@ fn load(arenas: Res<ArenasOf<Level>>, mut map: ResMut<Map>, dropped: Res<Dropped
     map.old.push(last);
     map.tiles = arenas.local().share_iter((0..TILES).map(|_| Tile {
         level,
-        dropped: dropped.0,
+        dropped: Arc::clone(&dropped.0),
     }));
 }
 
@@ -87,7 +88,7 @@ fn app(keeps_memory: bool) -> App {
     app.add_plugins((StatesPlugin, FrameArenaPacePlugin { settings, ..plugin }))
         .init_state::<Game>()
         .init_resource::<Map>()
-        .insert_resource(Dropped(Box::leak(Box::default())))
+        .init_resource::<Dropped>()
         .add_systems(OnEnter(Game::Playing), load)
         .add_systems(Update, play.run_if(in_state(Game::Playing)));
     app
@@ -217,7 +218,7 @@ fn a_thousand_levels_with_a_slow_task_on_the_last_one_take_no_more_memory_than_t
 
         app.update();
         assert_eq!(dropped(&app), LEVELS * TILES);
-        let counter = app.world().resource::<Dropped>().0;
+        let counter = Arc::clone(&app.world().resource::<Dropped>().0);
         drop(app);
         assert_eq!(counter.load(Relaxed), LEVELS * TILES);
     }
