@@ -51,7 +51,7 @@ pub struct FixedStep;
 /// replaces at the pace of its maker.
 ///
 /// ```
-/// use bevy_app::{App, FixedUpdate, Update};
+/// use bevy_app::{App, FixedMain, FixedUpdate, Update};
 /// use bevy_ecs::prelude::*;
 /// use bevy_frame_arena::{ArenasOf, FixedStep, FrameArenaPacePlugin, FrameHandle};
 ///
@@ -64,17 +64,17 @@ pub struct FixedStep;
 ///
 /// // Whether the next step is in this frame or three frames later.
 /// fn obey(arenas: Res<ArenasOf<FixedStep>>, mut commands: MessageReader<Command>) {
-///     for command in commands.read() {
-///         assert_eq!(&arenas[command.0], "jump");
-///     }
+///     let command = commands.read().next().expect("it was sent in the frame before");
+///     assert_eq!(&arenas[command.0], "jump");
 /// }
 ///
-/// App::new()
-///     .add_plugins(FrameArenaPacePlugin::fixed_step())
+/// let mut app = App::new();
+/// app.add_plugins(FrameArenaPacePlugin::fixed_step())
 ///     .add_message::<Command>()
 ///     .add_systems(Update, send)
-///     .add_systems(FixedUpdate, obey)
-///     .update();
+///     .add_systems(FixedUpdate, obey);
+/// app.update();
+/// app.world_mut().run_schedule(FixedMain); // as Bevy does, 64 times a second
 /// ```
 ///
 /// As with the frame's, no reference outlives the period:
