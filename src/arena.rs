@@ -154,6 +154,7 @@ unsafe impl Send for FrameArena {}
 impl RefUnwindSafe for FrameArena {}
 impl UnwindSafe for FrameArena {}
 
+/// # Making one, and its figures
 impl FrameArena {
     /// Creates a standalone arena with a first chunk of `capacity_bytes`.
     ///

@@ -97,6 +97,7 @@ pub struct FrameArenas {
     common: Arc<Common>,
 }
 
+/// # Memory of this thread, leases, figures
 impl FrameArenas {
     /// Creates the arenas. Nothing is reserved before a worker's first allocation, unless the
     /// settings say `pretouch_bytes`.

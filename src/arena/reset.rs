@@ -12,6 +12,7 @@ use crate::stamp::{self, Stamp};
 /// What recycled memory is filled with, where the settings ask for it.
 const FILL: u8 = 0xDD;
 
+/// # Freeing everything
 impl FrameArena {
     /// Frees everything at once and drops what was shared; the memory is kept for reuse.
     ///

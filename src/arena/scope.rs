@@ -77,6 +77,7 @@ struct Mark {
     drops: DropMark,
 }
 
+/// # Freeing what came last
 impl FrameArena {
     /// Calls `work` with the arena, and then frees what was allocated meanwhile: all that was there
     /// before stays.

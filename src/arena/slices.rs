@@ -12,6 +12,7 @@ use super::values::refuse_destructors;
 use super::{FrameArena, bump::beyond_cursor};
 use crate::error::{ArenaError, fail};
 
+/// # Slices that this system reads and writes
 #[expect(
     clippy::mut_from_ref,
     reason = "each call returns memory that no other reference reaches"

@@ -11,6 +11,10 @@ pub use self::try_with::AllocOrInitError;
 use super::{FrameArena, bump::beyond_cursor, dangling};
 use crate::error::{ArenaError, fail};
 
+/// # Values that this system reads and writes
+///
+/// Each method panics where memory is refused, and has a twin that begins with `try_` and returns the
+/// [`ArenaError`].
 #[expect(
     clippy::mut_from_ref,
     reason = "each call returns memory that no other reference reaches"

@@ -105,6 +105,7 @@ unsafe impl<T: Send> Sync for FrameCollector<'_, T> {}
 impl<T: Send> UnwindSafe for FrameCollector<'_, T> {}
 impl<T: Send> RefUnwindSafe for FrameCollector<'_, T> {}
 
+/// # One list out of many workers
 impl FrameArenas {
     /// Returns a collector, to which all workers can add at once. It costs nothing before that.
     ///

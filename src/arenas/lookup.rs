@@ -7,6 +7,7 @@ use super::{FrameArenas, FrameLease, LeasedHandle};
 use crate::handles::{FrameHandle, HandleError};
 use crate::stamp::{Stamp, UNSET};
 
+/// # Reading what was shared
 impl FrameArenas {
     /// Returns what a handle names, if it was made in this frame or the previous one (or as the
     /// settings say: [`LivesFor`](crate::LivesFor)).

@@ -103,6 +103,7 @@ pub struct Scratch<'a> {
 impl UnwindSafe for Scratch<'_> {}
 impl RefUnwindSafe for Scratch<'_> {}
 
+/// # Temporary memory
 impl FrameArenas {
     /// Takes temporary memory, which is free again when the guard drops.
     ///

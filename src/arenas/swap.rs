@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::FrameArenas;
 use crate::panics::FirstPanic;
 
+/// # Ending a period (the plugins do it)
 impl FrameArenas {
     /// Ends the frame: the oldest generation is recycled and becomes the current one.
     /// [`FrameArenaPlugin`](crate::FrameArenaPlugin) calls it at the start of each frame.

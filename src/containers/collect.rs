@@ -20,6 +20,7 @@ const fn some<T>() -> usize {
     }
 }
 
+/// # Containers that grow
 impl FrameArena {
     /// Creates an empty list. It allocates with its first element.
     ///

@@ -318,6 +318,7 @@ impl<T: fmt::Debug, S> fmt::Debug for FrameSet<'_, T, S> {
     }
 }
 
+/// # Sets
 impl FrameArena {
     /// Creates an empty set. It allocates with its first element.
     ///

@@ -52,6 +52,7 @@ pub struct FrameVec<'a, T> {
     len: usize,
 }
 
+/// # Making, reading, pushing
 impl<'a, T> FrameVec<'a, T> {
     /// Creates an empty list. It allocates with its first element.
     ///

@@ -4,6 +4,7 @@
 use super::FrameHandle;
 use crate::arena::{ArenaScope, FrameArena};
 
+/// # Reading what was shared
 impl FrameArena {
     /// Returns what a handle names, if this arena made it since its last reset.
     ///

@@ -12,6 +12,7 @@ use super::FrameHandle;
 use crate::arena::{FrameArena, put};
 use crate::error::{ArenaError, fail};
 
+/// # Values and text for other systems and the next frame
 impl FrameArena {
     /// Shares a value: it can be read by whoever holds the handle, on any thread.
     ///

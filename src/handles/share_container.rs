@@ -10,6 +10,7 @@ use super::FrameHandle;
 use crate::containers::{FrameBox, FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
 
+/// # For other systems and the next frame
 impl<T: Send + Sync + 'static> FrameVec<'_, T> {
     /// Turns the vector into a handle, without copying its elements: for components, resources,
     /// messages, other systems and the next frame.
@@ -135,6 +136,7 @@ impl<T: Send + Sync + 'static> FrameBox<'_, [T]> {
     }
 }
 
+/// # For other systems and the next frame
 impl FrameString<'_> {
     /// Turns the string into a handle, without copying its text.
     ///

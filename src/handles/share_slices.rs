@@ -12,6 +12,7 @@ use crate::arena::{FrameArena, refuse_alignment};
 use crate::containers::FrameVec;
 use crate::error::{ArenaError, fail};
 
+/// # Slices for other systems and the next frame
 impl FrameArena {
     /// Shares a copy of a slice of plain data.
     ///

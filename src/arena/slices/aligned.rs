@@ -8,6 +8,7 @@ use crate::error::{ArenaError, fail};
 /// The largest alignment that the language knows, that of `#[repr(align)]`.
 const MAX_ALIGN: usize = 1 << 29;
 
+/// # Slices with an alignment
 #[expect(
     clippy::mut_from_ref,
     reason = "each call returns memory that no other reference reaches"

@@ -4,6 +4,7 @@
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
+/// # Text that this system reads and writes
 #[expect(
     clippy::mut_from_ref,
     reason = "each call returns memory that no other reference reaches"

@@ -29,6 +29,7 @@ pub enum AllocOrInitError<E> {
     Init(E),
 }
 
+/// # Values whose making may fail
 #[expect(
     clippy::mut_from_ref,
     reason = "each call returns memory that no other reference reaches"

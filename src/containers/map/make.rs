@@ -12,6 +12,7 @@ use crate::containers::or_fail;
 use crate::containers::raw::Stays;
 use crate::error::ArenaError;
 
+/// # Maps
 impl FrameArena {
     /// Creates an empty map. It allocates with its first element.
     ///

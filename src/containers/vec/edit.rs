@@ -8,6 +8,7 @@ use super::{FrameDrain, FrameVec};
 use crate::containers::{or_fail, range};
 use crate::error::ArenaError;
 
+/// # Inserting and removing
 impl<'a, T> FrameVec<'a, T> {
     /// Inserts an element before the one at `index`, and moves all behind it.
     ///

@@ -11,6 +11,7 @@ use super::FrameVec;
 use crate::containers::{or_fail, range};
 use crate::error::ArenaError;
 
+/// # Adding many
 impl<T> FrameVec<'_, T> {
     /// Appends everything that an iterator yields.
     ///
@@ -168,6 +169,7 @@ impl<T> FrameVec<'_, T> {
     }
 }
 
+/// # Adding clones
 impl<'a, T: Clone> FrameVec<'a, T> {
     /// Appends clones of the elements of a slice: with one `memcpy`, for types that are `Copy`.
     ///

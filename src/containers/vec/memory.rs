@@ -5,6 +5,7 @@ use super::FrameVec;
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 
+/// # Room
 impl<T> FrameVec<'_, T> {
     /// Makes room for at least `additional` more elements.
     ///

@@ -8,6 +8,7 @@ use super::{FrameIntoIter, FrameVec};
 use crate::containers::{or_fail, range};
 use crate::error::ArenaError;
 
+/// # Replacing a part
 impl<'a, T> FrameVec<'a, T> {
     /// Replaces some elements by what an iterator yields, and returns those that were there.
     ///
