@@ -29,6 +29,20 @@ impl Shape {
             visible_percent,
         }
     }
+
+    /// Returns a place behind one of the planes, or in front of all.
+    fn place(self, random: &mut u32) -> [f32; 3] {
+        *random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let is_visible = (*random >> 8) % 100 < self.visible_percent;
+        let axis = (*random >> 4) as usize % 3;
+        let mut place = [
+            (*random >> 12) as f32 % 70.0,
+            (*random >> 16) as f32 % 70.0,
+            9.0,
+        ];
+        place[axis] = if is_visible { 30.0 } else { 300.0 };
+        place
+    }
 }
 
 impl fmt::Display for Shape {
@@ -81,23 +95,16 @@ pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) query: QueryState<Seen>,
     pub(crate) frustum: Frustum,
+    shape: Shape,
+    transforms: QueryState<&'static mut GlobalTransform>,
 }
 
 impl Scene {
     pub(crate) fn new(shape: Shape) -> Self {
         let mut world = World::new();
-        let mut random = 1_u32;
+        let mut random = 1;
         for _ in 0..shape.entities {
-            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let is_visible = (random >> 8) % 100 < shape.visible_percent;
-            // Behind one of the planes, or in front of all.
-            let axis = (random >> 4) as usize % 3;
-            let mut place = [
-                (random >> 12) as f32 % 70.0,
-                (random >> 16) as f32 % 70.0,
-                9.0,
-            ];
-            place[axis] = if is_visible { 30.0 } else { 300.0 };
+            let place = shape.place(&mut random);
             world.spawn((
                 InheritedVisibility(true),
                 ViewVisibility(false),
@@ -106,11 +113,21 @@ impl Scene {
                 GlobalTransform([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], place]),
             ));
         }
-        let query = world.query();
         Self {
+            query: world.query(),
+            transforms: world.query(),
             world,
-            query,
             frustum: Frustum::cube(100.0),
+            shape,
+        }
+    }
+
+    /// Moves all entities, for frames whose time is measured: what is decided in the same way in each frame, a
+    /// processor learns by heart, and the better the more ways share the code.
+    pub(crate) fn scatter(&mut self, frame: u32) {
+        let mut random = frame.wrapping_mul(0x9e37_79b9);
+        for mut transform in self.transforms.iter_mut(&mut self.world) {
+            transform.0[3] = self.shape.place(&mut random);
         }
     }
 }

@@ -58,6 +58,10 @@ impl Drop for HeapBatch<'_> {
 struct Heap(Scene);
 
 impl Way for Heap {
+    fn prepare(&mut self, frame: u32) {
+        self.0.scatter(frame);
+    }
+
     fn frame(&mut self, _frame: u32) -> u64 {
         let scene = &mut self.0;
         let (frustum, all) = (&scene.frustum, &Mutex::new(Vec::new()));
@@ -93,6 +97,10 @@ impl Reuse {
 }
 
 impl Way for Reuse {
+    fn prepare(&mut self, frame: u32) {
+        self.scene.scatter(frame);
+    }
+
     fn frame(&mut self, _frame: u32) -> u64 {
         let Self {
             scene,
@@ -149,6 +157,10 @@ impl Drop for HerdBatch<'_, '_> {
 struct Herded(Scene, Herd);
 
 impl Way for Herded {
+    fn prepare(&mut self, frame: u32) {
+        self.0.scatter(frame);
+    }
+
     fn frame(&mut self, _frame: u32) -> u64 {
         let Self(scene, herd) = self;
         let result = {
@@ -203,6 +215,10 @@ impl Drop for OursBatch<'_, '_> {
 struct Ours(Scene, FrameArenas);
 
 impl Way for Ours {
+    fn prepare(&mut self, frame: u32) {
+        self.0.scatter(frame);
+    }
+
     fn frame(&mut self, _frame: u32) -> u64 {
         let Self(scene, arenas) = self;
         arenas.swap();
@@ -233,6 +249,10 @@ impl Way for Ours {
 struct Collector(Scene, FrameArenas);
 
 impl Way for Collector {
+    fn prepare(&mut self, frame: u32) {
+        self.0.scatter(frame);
+    }
+
     fn frame(&mut self, _frame: u32) -> u64 {
         let Self(scene, arenas) = self;
         arenas.swap();

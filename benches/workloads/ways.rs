@@ -13,6 +13,9 @@ pub(crate) const ONE_FRAME: &str = "ours, data lives for one frame";
 
 /// One way to run the frames of a workload.
 pub(crate) trait Way {
+    /// Changes what the frame reads, outside of what is measured.
+    fn prepare(&mut self, _frame: u32) {}
+
     /// Runs a frame, and returns a sum of what it computed: the same for all ways.
     fn frame(&mut self, frame: u32) -> u64;
 }
