@@ -32,7 +32,7 @@ impl Plugin for ControlsPlugin {
 #[derive(Resource)]
 pub(crate) struct Eye {
     is_on_path: bool,
-    at: Vec3,
+    pub(crate) at: Vec3,
     yaw: f32,
     pitch: f32,
     pub(crate) clip_from_world: Mat4,
@@ -64,6 +64,7 @@ fn spawn_camera_and_text(mut commands: Commands) {
     commands.spawn((Camera2d, Msaa::Off));
     commands.spawn((
         Status,
+        Name::new("status"),
         Text::default(),
         TextFont::from_font_size(14.0),
         BackgroundColor(Color::BLACK.with_alpha(0.5)),
@@ -165,7 +166,8 @@ fn change_load(
     }
 }
 
-fn write_text(
+/// Says what is played, and how to change it.
+pub(crate) fn write_text(
     way: Res<Way>,
     load: Res<Load>,
     diagnostics: Res<DiagnosticsStore>,

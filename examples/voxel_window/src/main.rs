@@ -1,11 +1,14 @@
-//! The world of `voxel_world`, in a window.
+//! The world of `voxel_world`, in a window or on a web page.
 //!
 //! Meshes and instances are uploaded in the render world, straight out of the frame's arena; with
 //! the other ways to manage memory, they are copied for it first.
 //!
 //! `cargo run -p voxel_window --ignore-rust-version`, with any Rust from 1.95 on.
 //! `-- --screenshot FILE` runs for a number of frames, switches between all ways on the way, saves
-//! the window, and exits with an error if it does not show a world.
+//! the window, and exits with an error if it does not show a world. `-- --record FOLDER` saves a film.
+//!
+//! `examples/voxel_window/web/build FOLDER` builds the page, for browsers with WebGL2; `.ci/page`
+//! opens it in one, and checks what it shows.
 //!
 //! | key | |
 //! |---|---|
@@ -17,8 +20,10 @@
 
 mod controls;
 mod gpu;
+#[cfg_attr(target_family = "wasm", path = "page.rs")]
+#[cfg_attr(not(target_family = "wasm"), path = "desktop.rs")]
+mod platform;
 mod render;
-mod screenshot;
 
 #[path = "../../voxel_world"]
 mod voxel_world {
@@ -31,33 +36,23 @@ mod voxel_world {
     pub(crate) mod ways;
 }
 
-use bevy::dev_tools::render_debug::RenderDebugOverlayPlugin;
 use bevy::prelude::*;
 use bevy::render::RenderApp;
-use bevy::window::WindowResolution;
 use bevy_frame_arena::{FrameArenaOverlayPlugin, FrameArenaSubAppPlugin};
 use voxel_world::{game, ways};
 
 use crate::controls::ControlsPlugin;
 use crate::game::{Load, WorldPlugin};
+use crate::platform::PlatformPlugin;
 use crate::render::DrawWorldPlugin;
-use crate::screenshot::ScreenshotPlugin;
 use crate::ways::Way;
+
+const TITLE: &str = "Frame arenas: a voxel world";
 
 fn main() -> AppExit {
     let mut app = App::new();
     app.add_plugins((
-        DefaultPlugins
-            .set(WindowPlugin {
-                primary_window: Some(Window {
-                    title: "Frame arenas: a voxel world".into(),
-                    resolution: WindowResolution::new(960, 540).with_scale_factor_override(1.0),
-                    ..default()
-                }),
-                ..default()
-            })
-            // It needs `PbrPlugin`, which this example does without.
-            .disable::<RenderDebugOverlayPlugin>(),
+        platform::bevy_plugins(),
         WorldPlugin(Load::default()),
         ControlsPlugin,
     ))
@@ -77,14 +72,7 @@ fn main() -> AppExit {
         FrameArenaSubAppPlugin::new(RenderApp),
         FrameArenaOverlayPlugin::default(),
         DrawWorldPlugin,
+        PlatformPlugin,
     ));
-    if let Some(file) = screenshot_file() {
-        app.add_plugins(ScreenshotPlugin { file });
-    }
     app.run()
-}
-
-fn screenshot_file() -> Option<String> {
-    let mut arguments = std::env::args().skip_while(|argument| argument != "--screenshot");
-    arguments.nth(1)
 }

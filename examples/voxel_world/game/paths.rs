@@ -2,7 +2,6 @@
 
 use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
-use bevy_tasks::futures_lite::future::block_on;
 use bevy_tasks::{AsyncComputeTaskPool, Task};
 
 use super::grid::Entry;
@@ -58,12 +57,24 @@ impl<M: Send + 'static> Search<M> {
     /// Takes the result when it is needed. In most games it would be as soon as it is there; here
     /// all runs shall be the same.
     pub(crate) fn finish(&mut self) -> Option<Vec3> {
-        let is_time = self.steps % EVERY_STEPS == 1 + NEEDED_AFTER_STEPS;
-        let task = is_time.then(|| self.task.take()).flatten()?;
-        let (goal, memory) = block_on(task);
+        let is_time = self.steps % EVERY_STEPS > NEEDED_AFTER_STEPS;
+        let task = self.task.as_mut().filter(|_| is_time)?;
+        let (goal, memory) = wait_for(task)?;
+        self.task = None;
         self.memory = Some(memory);
         Some(goal)
     }
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
+    Some(bevy_tasks::futures_lite::future::block_on(task))
+}
+
+/// Returns the result if it is there: a page has one thread, and the task runs after the frame.
+#[cfg(target_family = "wasm")]
+fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
+    bevy_tasks::futures::check_ready(task)
 }
 
 /// Returns the number of fields on a map.
