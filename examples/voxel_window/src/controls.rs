@@ -1,6 +1,7 @@
 //! Keys: to fly, to change the load, and to change how memory is managed.
 
 use bevy::diagnostic::{DiagnosticsStore, FrameTimeDiagnosticsPlugin};
+use bevy::input::InputSystems;
 use bevy::prelude::*;
 
 use crate::game::camera::{View, clip_from_world, path};
@@ -9,6 +10,7 @@ use crate::game::walkers::{Walker, walker};
 use crate::game::{Frame, Load};
 use crate::gpu::Gpu;
 use crate::ways::Way;
+use crate::ways::arena::{Draws, Instances, Labels, Meshes, Near};
 
 const SPEED: f32 = 30.0;
 const TURN: f32 = 1.2;
@@ -22,11 +24,15 @@ impl Plugin for ControlsPlugin {
         app.add_plugins(FrameTimeDiagnosticsPlugin::default())
             .init_resource::<Eye>()
             .add_systems(Startup, spawn_camera_and_text)
-            .add_systems(First, (choose_way, start_copies).chain())
-            .add_systems(PreUpdate, (fly, change_load))
-            .add_systems(Last, write_text);
+            .add_systems(First, (choose_way, start_way).chain().in_set(ChooseSystems))
+            .add_systems(PreUpdate, (fly, change_load).after(InputSystems))
+            .add_systems(Update, write_text);
     }
 }
+
+/// The choice of a way, in `First`: before all systems that belong to one.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ChooseSystems;
 
 /// Where the camera is, and where it looks.
 #[derive(Resource)]
@@ -92,9 +98,31 @@ fn choose_way(keys: Res<ButtonInput<KeyCode>>, mut way: ResMut<Way>) {
     }
 }
 
-fn start_copies(way: Res<Way>, mut gpu: ResMut<Gpu>) {
+/// Tells the renderer where to look. The last frame, which a way hands over in this one, is not its
+/// own if it has just begun: then what is on the screen stays there, and old handles are forgotten.
+fn start_way(
+    way: Res<Way>,
+    mut last: Local<Option<Way>>,
+    mut gpu: ResMut<Gpu>,
+    handles: (
+        ResMut<Draws>,
+        ResMut<Meshes>,
+        ResMut<Instances>,
+        ResMut<Labels>,
+    ),
+    mut neighbours: Query<&mut Near>,
+) {
     gpu.clear();
     gpu.is_copying = *way != Way::Arena;
+    gpu.is_first = last.replace(*way) != Some(*way);
+    if gpu.is_first {
+        let (mut draws, mut meshes, mut instances, mut labels) = handles;
+        *draws = default();
+        *meshes = default();
+        *instances = default();
+        *labels = default();
+        neighbours.iter_mut().for_each(|mut near| *near = default());
+    }
 }
 
 fn fly(
@@ -166,8 +194,7 @@ fn change_load(
     }
 }
 
-/// Says what is played, and how to change it.
-pub(crate) fn write_text(
+fn write_text(
     way: Res<Way>,
     load: Res<Load>,
     diagnostics: Res<DiagnosticsStore>,

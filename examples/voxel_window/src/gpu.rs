@@ -11,6 +11,8 @@ use crate::game::walkers::Instance;
 pub(crate) struct Gpu {
     /// Off while the arenas are played: the render world reads those.
     pub(crate) is_copying: bool,
+    /// On in the first frame of a way, which has nothing to draw yet.
+    pub(crate) is_first: bool,
     pub(crate) vertices: Vec<Vertex>,
     pub(crate) meshes: Vec<CopiedMesh>,
     pub(crate) draws: Vec<Draw>,

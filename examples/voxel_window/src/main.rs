@@ -41,7 +41,7 @@ use bevy::render::RenderApp;
 use bevy_frame_arena::{FrameArenaOverlayPlugin, FrameArenaSubAppPlugin};
 use voxel_world::{game, ways};
 
-use crate::controls::ControlsPlugin;
+use crate::controls::{ChooseSystems, ControlsPlugin};
 use crate::game::{Load, WorldPlugin};
 use crate::platform::PlatformPlugin;
 use crate::render::DrawWorldPlugin;
@@ -62,7 +62,7 @@ fn main() -> AppExit {
     for way in Way::ALL {
         way.add_to(&mut app);
         let is_played = move |played: Res<Way>| *played == way;
-        app.configure_sets(First, way.run_if(is_played))
+        app.configure_sets(First, way.after(ChooseSystems).run_if(is_played))
             .configure_sets(FixedUpdate, way.run_if(is_played))
             .configure_sets(Update, way.run_if(is_played))
             .configure_sets(Last, way.run_if(is_played));

@@ -6,7 +6,7 @@ use bevy::prelude::*;
 use bevy_frame_arena::FrameArenaReport;
 
 use crate::TITLE;
-use crate::controls::{Eye, write_text};
+use crate::controls::Eye;
 
 /// The elements of `index.html`.
 const CANVAS: &str = "#world";
@@ -31,7 +31,7 @@ pub(crate) struct PlatformPlugin;
 
 impl Plugin for PlatformPlugin {
     fn build(&self, app: &mut App) {
-        app.add_systems(Last, write_figures.after(write_text));
+        app.add_systems(Last, write_figures);
     }
 }
 

@@ -211,6 +211,9 @@ fn upload(
 ) {
     queue.write_buffer(&drawing.view, 0, bytemuck::cast_slice(&picture.view));
     if copies.is_copying {
+        if copies.is_first {
+            return; // What was drawn last is drawn again.
+        }
         for (chunk, vertices) in copies.meshes() {
             uploaded.upload_mesh(chunk, vertices, &picture, &device, &queue);
         }

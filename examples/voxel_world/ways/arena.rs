@@ -66,7 +66,7 @@ struct Grid {
 
 /// The others near a walker, found in the last step.
 #[derive(Component, Default)]
-struct Near(FrameHandle<[u32]>);
+pub(crate) struct Near(FrameHandle<[u32]>);
 
 /// The memory of a search, which goes into its task and comes back.
 struct SearchArena(FrameArena);
@@ -99,7 +99,7 @@ pub(crate) struct Meshes(pub(crate) FrameHandle<[Mesh]>);
 #[derive(Resource, Default)]
 pub(crate) struct Instances(pub(crate) FrameHandle<[Instance]>);
 #[derive(Resource, Default)]
-struct Labels(FrameHandle<[Label]>);
+pub(crate) struct Labels(FrameHandle<[Label]>);
 
 /// What the last frame made, and the renderer reads during this one.
 #[derive(Resource, Default)]
