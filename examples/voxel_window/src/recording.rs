@@ -14,12 +14,12 @@ use crate::ways::Way;
 const TICK: Duration = Duration::from_millis(25);
 
 /// The film: its first frame, how many frames are between two pictures, and how many pictures.
-const FIRST_FRAME: u32 = 150;
+const FIRST_FRAME: u32 = 200;
 const FRAMES_OF_A_PICTURE: u32 = 4;
-const PICTURES: u32 = 80;
+const PICTURES: u32 = 60;
 
 /// The heap is played for a while in the middle, so that the arenas can be seen to be empty.
-const HEAP_PICTURES: std::ops::Range<u32> = 36..48;
+const HEAP_PICTURES: std::ops::Range<u32> = 24..36;
 
 pub(crate) struct RecordingPlugin {
     pub(crate) folder: PathBuf,
