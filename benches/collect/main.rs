@@ -6,7 +6,11 @@
 //! it fails if ours, sorted or not, needs more instructions than that. `--counts` leaves out the
 //! times, `--times` the counts.
 
+#[path = "../common/callgrind.rs"]
 mod callgrind;
+#[path = "../common/counted_frames.rs"]
+mod counted_frames;
+mod counts;
 mod scene;
 mod ways;
 
@@ -37,7 +41,7 @@ fn main() -> ExitCode {
         print_times(if has("--quick") { 100 } else { 1000 });
         return ExitCode::SUCCESS;
     }
-    let holds = match callgrind::run(MEASURED) {
+    let holds = match counts::run(MEASURED) {
         Ok(counts) => print_counts(&counts),
         Err(error) => {
             eprintln!("INSTRUCTION COUNTS NOT RUN: {error}");
@@ -62,14 +66,14 @@ fn run_measured() {
             for _ in 0..WARM_UP_FRAMES {
                 way.frame(&mut scene);
             }
-            callgrind::segment(|| way.frame(&mut scene));
+            counts::segment(|| way.frame(&mut scene));
             println!("{shape}\t{}", way.name());
         }
     }
 }
 
 /// Prints the table, and returns whether ours needs no more than Bevy's own way.
-fn print_counts(counts: &[callgrind::Count]) -> bool {
+fn print_counts(counts: &[counts::Count]) -> bool {
     println!("instructions of one frame with one worker, thousands, and the ratio to the first\n");
     let mut holds = true;
     for shape in SCENES {
@@ -103,8 +107,11 @@ fn print_times(rounds: usize) {
                 racer.way.frame(&mut scene);
             }
         }
+        let ways = racers.len();
         for round in 0..rounds {
-            for (index, racer) in racers.iter_mut().enumerate() {
+            // Another one begins each time, so that nobody always comes after the same.
+            let (before, from) = racers.split_at_mut(round % ways);
+            for (index, racer) in from.iter_mut().chain(before).enumerate() {
                 scene.scatter((round * 16 + index) as u32);
                 racer.run_timed_frame(&mut scene);
             }

@@ -9,7 +9,7 @@ use mimalloc::MiMalloc;
 use talc::TalcCell;
 use talc::source::Claim;
 
-use crate::callgrind::segment;
+use crate::counts::segment;
 
 const PAIR: &str = "block of 100 bytes, allocated and freed";
 pub(crate) const CHURN: &str = "block freed and another allocated, among 256 of 16 to 1,000 bytes";

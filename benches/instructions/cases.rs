@@ -9,8 +9,8 @@ use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, FrameVec};
 use blink_alloc::Blink;
 use bumpalo::Bump;
 
-use crate::callgrind::segment;
 use crate::contender::{BumpScopeDefault, BumpScopeDown, BumpScopeUp, Contender, MapContender};
+use crate::counts::segment;
 use crate::heap::{Malloc, Mimalloc};
 use crate::limit::Limit;
 

@@ -48,7 +48,7 @@ const LIMITS: [(&str, f64); 36] = [
     (PLAIN[2].0, 11_800.0),
     (PUBLISHED[0].0, 7500.0),
     (PUBLISHED[1].0, 10_500.0),
-    (PUBLISHED[2].0, 34_800.0),
+    (PUBLISHED[2].0, 20_000.0),
 ];
 
 /// Compares, says what exceeds its limit, and returns whether nothing does.

@@ -10,7 +10,7 @@ use bumpalo::Bump;
 use bumpalo_herd::Herd;
 use thread_local::ThreadLocal;
 
-use crate::callgrind::{CALLS, segment};
+use crate::counts::{CALLS, segment};
 
 pub(crate) const LOCAL: &str = "u64, arena looked up on each call";
 pub(crate) const SWAP: [(&str, usize); 3] = [

@@ -5,10 +5,12 @@
 //! noisy, of one architecture and compiler.
 
 mod blocks;
+#[path = "../common/callgrind.rs"]
 mod callgrind;
 mod cases;
 #[path = "../common/contender.rs"]
 mod contender;
+mod counts;
 #[path = "../common/heap.rs"]
 mod heap;
 #[path = "../common/limit.rs"]
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
         println!("a benchmark: run it with `cargo bench --bench instructions`");
         return ExitCode::SUCCESS;
     }
-    let counts = match callgrind::run(MEASURED) {
+    let counts = match counts::run(MEASURED) {
         Ok(counts) => counts,
         Err(error) => {
             eprintln!("INSTRUCTION COUNTS NOT RUN: {error}");

@@ -9,7 +9,7 @@ use slab::Slab;
 use slotmap::{DefaultKey, SlotMap};
 
 use crate::blocks;
-use crate::callgrind::segment;
+use crate::counts::segment;
 
 const INSERT: &str = "object of 64 bytes, made";
 const REMOVE: &str = "object of 64 bytes, removed";

@@ -6,7 +6,7 @@ use bevy_app::App;
 use bevy_ecs::world::World;
 use bevy_frame_arena::{FrameArenaPlugin, FrameArenaSchedule, FrameArenas};
 
-use crate::callgrind::{CALLS, segment};
+use crate::counts::{CALLS, segment};
 
 pub(crate) const PLAIN: [(&str, usize); 3] = [
     ("swap in Bevy's schedule, 1 worker", 1),

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use bevy_frame_arena::{Batch, FrameArena, FrameArenas};
 use bevy_utils::Parallel;
 
-use crate::callgrind::segment;
+use crate::counts::segment;
 
 pub(crate) const SCRATCH: &str = "scratch: take and drop";
 pub(crate) const SCRATCH_ALLOC: &str = "scratch: take, u64, drop";

@@ -1,8 +1,7 @@
-//! Runs this program under callgrind with simulated caches, and reads what it counted.
+//! Instructions and cache misses of a frame, with simulated caches.
 
-use std::fs;
-use std::process::Command;
-
+use crate::callgrind::{self, Segment};
+use crate::counted_frames;
 use crate::ways::REUSE;
 
 /// Frames that are counted.
@@ -24,80 +23,24 @@ pub(crate) struct Count {
 }
 
 /// Has callgrind count a few calls of `frame`.
-pub(crate) fn segment(mut frame: impl FnMut()) {
-    // Everything up to here is not counted, but is in the caches.
-    segment_ends();
-    for _ in 0..FRAMES {
-        measured_frame(&mut frame);
-    }
-    segment_ends();
-}
-
-/// Callgrind counts what happens in here alone.
-#[inline(never)]
-fn measured_frame(frame: &mut impl FnMut()) {
-    frame();
-    std::hint::black_box(());
-}
-
-/// Callgrind writes its counters and clears them whenever this returns.
-#[inline(never)]
-fn segment_ends() {
-    std::hint::black_box(());
+pub(crate) fn segment(frame: impl FnMut()) {
+    counted_frames::count(FRAMES, frame);
 }
 
 /// Runs this program with `argument` under callgrind.
 pub(crate) fn run(argument: &str) -> Result<Vec<Count>, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let folder = std::env::temp_dir().join(format!("workloads-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let out = folder.join("out").display().to_string();
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--cache-sim=yes"])
-        .args(CACHES)
-        .args([
-            "--toggle-collect=*measured_frame*",
-            "--dump-after=*segment_ends*",
-        ])
-        .arg(format!("--callgrind-out-file={out}"))
-        // valgrind counts `rep movsb` by bytes: have the C library copy by vectors.
-        .env(
-            "GLIBC_TUNABLES",
-            "glibc.cpu.x86_rep_movsb_threshold=0x10000000",
-        )
-        .arg(program)
-        .arg(argument)
-        .output()
-        .map_err(|error| format!("valgrind did not start ({error}); is it installed?"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let labels = String::from_utf8_lossy(&output.stdout).into_owned();
-    let counts = labels.lines().enumerate().map(|(index, label)| {
-        // Two parts for each segment: what came before, then what counts.
-        let part = format!("{out}.{}", 2 * index + 2);
-        let text = fs::read_to_string(&part).map_err(|error| format!("{part}: {error}"))?;
-        read_part(&text, label).ok_or_else(|| format!("{part}: not as expected"))
-    });
-    let counts = counts.collect();
-    // What can't be removed is left to the system's own cleaning.
-    drop(fs::remove_dir_all(&folder));
-    counts
+    let [code, data, last] = CACHES;
+    let options = [counted_frames::OPTION, "--cache-sim=yes", code, data, last];
+    let segments = callgrind::run(argument, &options)?;
+    let counts = segments
+        .iter()
+        .map(|segment| read(segment).ok_or_else(|| format!("{}: odd counters", segment.label)));
+    counts.collect()
 }
 
-fn read_part(text: &str, label: &str) -> Option<Count> {
-    let line = |name| text.lines().find_map(|line| line.strip_prefix(name));
-    let events: Vec<&str> = line("events: ")?.split(' ').collect();
-    let totals: Vec<u64> = line("totals: ")?
-        .split(' ')
-        .map_while(|total| total.parse().ok())
-        .collect();
-    let total = |name: &str| {
-        let place = events.iter().position(|event| *event == name)?;
-        // Zeros at the end are left out.
-        Some(totals.get(place).copied().unwrap_or(0) / FRAMES)
-    };
-    let mut label = label.split('\t').map(String::from);
+fn read(segment: &Segment) -> Option<Count> {
+    let total = |event| Some(segment.total(event)? / FRAMES);
+    let mut label = segment.label.split('\t').map(String::from);
     Some(Count {
         workload: label.next()?,
         way: label.next()?,

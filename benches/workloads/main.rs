@@ -9,6 +9,10 @@
 
 mod boids;
 mod cache;
+#[path = "../common/callgrind.rs"]
+mod callgrind;
+#[path = "../common/counted_frames.rs"]
+mod counted_frames;
 #[path = "../frames/counting.rs"]
 mod counting;
 mod labels;

@@ -11,9 +11,10 @@ const CHUNKS: usize = 32;
 const SIDE: usize = 16;
 const VOXELS: usize = SIDE * SIDE * SIDE;
 
-pub(crate) const ENTRIES: [Entry; 6] = [
+pub(crate) const ENTRIES: [Entry; 7] = [
     Entry::new("meshing", ways::HEAP, || Box::new(Heap(Terrain::new()))),
-    Entry::new("meshing", ways::REUSE, || Box::new(Reuse::new())),
+    Entry::new("meshing", ways::REUSE, || Box::new(Reuse::<1>::new())),
+    Entry::new("meshing", ways::REUSE_TWICE, || Box::new(Reuse::<2>::new())),
     Entry::new("meshing", ways::HERD, || {
         Box::new(Herded(Terrain::new(), Herd::new()))
     }),
@@ -208,29 +209,31 @@ impl Way for Heap {
 }
 
 /// A list of vertices and one of indices for each chunk, and one mask and list of quads for all.
-struct Reuse {
+/// What is read for `FRAMES` frames is there as many times.
+struct Reuse<const FRAMES: usize> {
     terrain: Terrain,
     mask: Vec<u8>,
     quads: Vec<(usize, Quad)>,
-    meshes: Vec<(Vec<Vertex>, Vec<u32>)>,
+    meshes: [Vec<(Vec<Vertex>, Vec<u32>)>; FRAMES],
 }
 
-impl Reuse {
+impl<const FRAMES: usize> Reuse<FRAMES> {
     fn new() -> Self {
         Self {
             terrain: Terrain::new(),
             mask: vec![0; VOXELS],
             quads: Vec::new(),
-            meshes: vec![(Vec::new(), Vec::new()); CHUNKS],
+            meshes: std::array::from_fn(|_| vec![(Vec::new(), Vec::new()); CHUNKS]),
         }
     }
 }
 
-impl Way for Reuse {
+impl<const FRAMES: usize> Way for Reuse<FRAMES> {
     fn frame(&mut self, frame: u32) -> u64 {
         self.terrain.dig(frame);
         let (mask, quads) = (&mut self.mask, &mut self.quads);
-        for (chunk, (vertices, indices)) in self.terrain.0.iter().zip(&mut self.meshes) {
+        let meshes = &mut self.meshes[frame as usize % FRAMES];
+        for (chunk, (vertices, indices)) in self.terrain.0.iter().zip(&mut *meshes) {
             quads.clear();
             list_quads!(chunk, mask, quads);
             vertices.clear();
@@ -239,8 +242,7 @@ impl Way for Reuse {
             indices.reserve(6 * quads.len());
             mesh!(quads, vertices, indices, extend_from_slice);
         }
-        let meshes = self.meshes.iter();
-        meshes.fold(0, |sum, (v, i)| sum ^ upload(v, i))
+        meshes.iter().fold(0, |sum, (v, i)| sum ^ upload(v, i))
     }
 }
 

@@ -4,6 +4,7 @@ use bevy_frame_arena::{FrameArenaSettings, FrameArenas, LivesFor};
 
 pub(crate) const HEAP: &str = "heap";
 pub(crate) const REUSE: &str = "reused buffers";
+pub(crate) const REUSE_TWICE: &str = "reused buffers, two of each: the last frame can be read";
 pub(crate) const NESTED: &str = "reused buffers, one for each item";
 pub(crate) const HERD: &str = "bumpalo-herd";
 pub(crate) const OURS: &str = "ours";

@@ -1,12 +1,10 @@
-//! Runs this program under callgrind and reads what it wrote.
+//! Instructions and branches of the functions that are measured.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::Count;
 use crate::blocks::CHURN;
+use crate::callgrind::{self, Segment, segment_ends};
 use crate::cases::{FRAME, MAP, PUSH, PUSH_EXCLUSIVE, PUSH_U32};
 use crate::temporaries::BATCH;
 
@@ -28,47 +26,19 @@ pub(crate) const CALLS: u32 = 100;
 
 const MEASURED_NAME: &str = "measured_";
 
-/// Callgrind writes its counters and clears them whenever this returns.
-#[inline(never)]
-fn segment_ends() {
-    std::hint::black_box(());
-}
-
 /// Runs this program with `argument` under callgrind.
 pub(crate) fn run(argument: &str) -> Result<Vec<Count>, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let folder = Folder::new()?;
-    let out = folder.0.join("out");
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--branch-sim=yes"])
-        .arg("--dump-after=*segment_ends*")
-        .arg(format!("--callgrind-out-file={}", out.display()))
-        .arg(program)
-        .arg(argument)
-        .output()
-        .map_err(|error| format!("valgrind did not start ({error}); is it installed?"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let labels = String::from_utf8_lossy(&output.stdout).into_owned();
-    labels
-        .lines()
-        .enumerate()
-        .map(|(index, label)| {
-            // Two parts for each segment: its warm-up, then what counts.
-            let part = format!("{}.{}", out.display(), 2 * index + 2);
-            read_part(Path::new(&part), label)
-        })
-        .collect()
+    let segments = callgrind::run(argument, &["--branch-sim=yes"])?;
+    segments.iter().map(read).collect()
 }
 
-fn read_part(part: &Path, label: &str) -> Result<Count, String> {
-    let text = fs::read_to_string(part).map_err(|error| format!("{}: {error}", part.display()))?;
+fn read(segment: &Segment) -> Result<Count, String> {
+    let Segment { label, text } = segment;
     let (case, contender) = label
         .split_once('\t')
         .ok_or_else(|| format!("odd label `{label}`"))?;
     let calls = f64::from(CALLS) * calls_in_one(case);
-    let cost = inclusive_cost(&text, MEASURED_NAME);
+    let cost = inclusive_cost(text, MEASURED_NAME);
     if cost.instructions == 0 {
         return Err(format!("callgrind saw no call of `{label}`"));
     }
@@ -123,23 +93,5 @@ fn resolve<'a>(names: &mut HashMap<&'a str, &'a str>, function: &'a str) -> &'a 
             name
         }
         None => names.get(function).copied().unwrap_or(function),
-    }
-}
-
-/// A folder that is removed with all it holds.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("instructions-{}", std::process::id()));
-        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What can't be removed is left to the system's own cleaning.
-        drop(fs::remove_dir_all(&self.0));
     }
 }
