@@ -17,7 +17,7 @@ use crate::arenas::FrameArenas;
 ///
 /// They are those of the frame that just ended, as [`FrameArenaReport`](crate::FrameArenaReport) has
 /// them. Memory is given in MiB. Each worker thread has a diagnostic too, with the memory it used:
-/// see [`worker`](Self::worker). With the feature `sites`, so have the lines of code that took most
+/// see [`worker`](Self::worker). Of more than 16 workers, 16 are measured in a frame, in turns. With the feature `sites`, so have the lines of code that took most
 /// in a frame: `frame_arena/site/src/cull.rs:12`. Bevy's own overlay shows them like any diagnostic
 /// (`DiagnosticsOverlay::new("Arenas", vec![FrameArenaDiagnosticsPlugin::USED.into()])`); for a
 /// picture made for them see the feature `overlay`.
@@ -70,7 +70,10 @@ impl FrameArenaDiagnosticsPlugin {
     pub const STALE: DiagnosticPath = DiagnosticPath::const_new("frame_arena/stale");
 
     /// Returns the diagnostic of the threads with this name, `frame_arena/worker/NAME`: memory
-    /// that they used in the frame. It exists once such a thread has allocated.
+    /// that they used in the frame. It exists once such a thread has allocated. Of more than 16
+    /// workers, each is measured in every second frame, third, or fourth: a measurement costs more
+    /// than the rest of a worker's share in the frame's end. [`FrameArenas::usage`] has all of them in
+    /// each frame.
     pub fn worker(thread_name: &str) -> DiagnosticPath {
         worker_path(FRAME_PREFIX, thread_name)
     }

@@ -21,6 +21,10 @@ use crate::arenas::FrameUsage;
 /// The most workers that get a diagnostic of their own: a store never forgets one.
 const MAX_WORKERS: usize = 64;
 
+/// The most workers that are measured in one period. More take turns: Bevy's store needs some 300
+/// instructions for a measurement, and the frame's end shall not grow with them.
+const WORKERS_IN_TURN: usize = 16;
+
 const MEMORY_SUFFIX: &str = " MiB";
 
 type Figure = (&'static str, &'static str, fn(&FrameUsage) -> f64);
@@ -50,6 +54,8 @@ pub(super) struct UsagePublisher {
     max_history_length: usize,
     figures: [DiagnosticPath; FIGURES.len()],
     workers: Vec<(Arc<str>, DiagnosticPath)>,
+    /// The line of the worker whose turn it is.
+    next_worker: usize,
     sites: SitePaths,
 }
 
@@ -60,6 +66,7 @@ impl UsagePublisher {
             max_history_length,
             figures: FIGURES.map(|(name, ..)| DiagnosticPath::new(format!("{prefix}/{name}"))),
             workers: Vec::new(),
+            next_worker: 0,
             sites: SitePaths::default(),
         }
     }
@@ -71,7 +78,8 @@ impl UsagePublisher {
         }
     }
 
-    /// Adds a measurement to each diagnostic of the store.
+    /// Adds a measurement to each diagnostic of the store; of many workers, to those whose turn it
+    /// is.
     ///
     /// It allocates only for workers and sites it has not seen: `Diagnostics`, the system parameter, would
     /// clone their paths each frame.
@@ -89,7 +97,8 @@ impl UsagePublisher {
         for (path, (.., value)) in self.figures.iter().zip(FIGURES) {
             measure(store, path, value(usage));
         }
-        for (line, worker) in usage.workers.iter().enumerate() {
+        for line in self.take_turn(usage.workers.len()) {
+            let worker = &usage.workers[line];
             if let Some(path) = self.path_of_worker(line, &worker.name, store) {
                 measure(store, path, mebibytes(worker.used_bytes));
             }
@@ -101,6 +110,21 @@ impl UsagePublisher {
         for (path, used_bytes) in self.sites.measured(&usage.sites) {
             measure(store, path, mebibytes(used_bytes));
         }
+    }
+
+    /// Returns the lines of the workers whose turn it is: all, if they are few.
+    fn take_turn(&mut self, workers: usize) -> impl Iterator<Item = usize> + use<> {
+        let workers = workers.min(MAX_WORKERS);
+        // A worker that was idle for long is no longer listed, so there may be fewer than before.
+        let first = Some(self.next_worker).filter(|&first| first < workers);
+        let first = first.unwrap_or(0);
+        let line_at = move |place| match place {
+            place if place < workers => place,
+            place => place - workers,
+        };
+        let turn = first..first + workers.min(WORKERS_IN_TURN);
+        self.next_worker = line_at(turn.end);
+        turn.map(line_at)
     }
 
     /// Returns the diagnostic of a worker. Mostly its line in the usage says where to look.

@@ -141,6 +141,40 @@ fn every_worker_has_a_diagnostic_with_the_name_of_its_thread() {
 }
 
 #[test]
+fn many_workers_are_measured_in_turns_and_few_in_each_frame() {
+    let measurements_of = |workers: usize, frames: usize| {
+        let mut app = App::new();
+        app.add_plugins(FrameArenaPlugin::default());
+        for _ in 0..frames {
+            let arenas = app.world().resource::<FrameArenas>();
+            thread::scope(|scope| {
+                for number in 0..workers {
+                    thread::Builder::new()
+                        .name(format!("worker {number}"))
+                        .spawn_scoped(scope, || *arenas.local().alloc(1))
+                        .unwrap();
+                }
+            });
+            app.update();
+        }
+        let store = app.world().resource::<DiagnosticsStore>();
+        let history = |number| {
+            let path = FrameArenaDiagnosticsPlugin::worker(&format!("worker {number}"));
+            store.get(&path).map_or(0, |it| it.history_len())
+        };
+        let mut counts: Vec<usize> = (0..workers).map(history).collect();
+        counts.sort();
+        counts
+    };
+    assert_eq!(measurements_of(16, 3), [3; 16]);
+    assert_eq!(
+        measurements_of(20, 1),
+        [[0; 4].as_slice(), &[1; 16]].concat()
+    );
+    assert_eq!(measurements_of(20, 5), [4; 20]);
+}
+
+#[test]
 fn workers_with_ever_new_names_do_not_fill_the_store() {
     let mut app = App::new();
     app.add_plugins(FrameArenaPlugin::default());
