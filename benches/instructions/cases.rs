@@ -73,6 +73,7 @@ pub(crate) const APPEND: &str = "1,000 u64 by `extend_from_slice`";
 pub(crate) const APPEND_FEW: &str = "four 24-byte structs by `extend_from_slice`";
 pub(crate) const EXTEND: &str = "1,000 u64 by `extend` of a slice";
 pub(crate) const COLLECT: &str = "1,000 u64 collected from a mapped range";
+pub(crate) const SHORT_LIST: &str = "a list of 13 u32 from a filter";
 pub(crate) const GET: &str = "`get` of a handle";
 pub(crate) const GET_PREVIOUS: &str = "`get` of a handle of the previous frame";
 
@@ -189,6 +190,14 @@ fn lists() {
     });
     segment(COLLECT, "std", || {
         out(measured_collect_std(black_box(1000)));
+    });
+
+    let mut theirs = Vec::with_capacity(32);
+    segment(SHORT_LIST, FrameArena::NAME, || {
+        out(measured_short_list(black_box(&arena), black_box(32)));
+    });
+    segment(SHORT_LIST, "`Vec`, cleared and extended", || {
+        measured_short_list_reused(black_box(&mut theirs), black_box(32));
     });
 }
 
@@ -354,4 +363,16 @@ fn measured_collect(arena: &FrameArena, count: u64) -> &mut [u64] {
 #[inline(never)]
 fn measured_collect_std(count: u64) -> Vec<u64> {
     (0..count).map(|number| number * 3).collect()
+}
+
+/// A list of its own, of a length that nobody knows before, for another system to read.
+#[inline(never)]
+fn measured_short_list(arena: &FrameArena, count: u32) -> FrameHandle<[u32]> {
+    arena.collect((0..count).filter(|n| n % 5 < 2)).share()
+}
+
+#[inline(never)]
+fn measured_short_list_reused(list: &mut Vec<u32>, count: u32) {
+    list.clear();
+    list.extend((0..count).filter(|n| n % 5 < 2));
 }
