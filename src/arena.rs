@@ -47,7 +47,7 @@ pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_CAPACITY_BYTES};
-use crate::sites::SiteTable;
+use crate::sites::{Line, Place, SiteTable};
 use crate::stamp::{self, Stamp, UNSET};
 
 /// A bump region: allocation moves a cursor, and everything is freed at once.
@@ -337,25 +337,28 @@ impl FrameArena {
         self.stamp = stamp;
     }
 
-    /// Notes that the caller's line asked for the arena.
+    /// Returns the arena, and notes that a line asked for it.
     #[inline(always)]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub(crate) fn note_look_up(&self) {
-        self.sites.look_up(|| self.used_now());
+    pub(crate) fn asked_for_at(&self, line: Line) -> &Self {
+        if self.sites.asks_again(line) || self.sites.open(line, || self.used_now()) {
+            self
+        } else {
+            self.asked_for_anew_at(line)
+        }
     }
 
-    /// Notes that the caller's line took the arena as scratch.
-    #[inline(always)]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub(crate) fn note_scratch_taken(&self) {
-        self.sites.take_scratch();
+    // It returns the arena so that the caller need not keep it meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn asked_for_anew_at(&self, line: Line) -> &Self {
+        self.sites.open_slowly(line, self.used_now());
+        self
     }
 
-    /// Notes how much of the scratch is in use, before it is free again.
+    /// Notes that somebody took the arena as scratch.
     #[inline(always)]
-    pub(crate) fn note_scratch_used(&self) {
-        self.sites
-            .note_scratch(|| self.used_now().max(self.peaks.period()));
+    pub(crate) fn note_scratch_taken(&self, place: impl Place) {
+        self.sites.take_scratch(place);
     }
 
     /// Returns who asked for the arena, which any thread may read.
@@ -367,7 +370,15 @@ impl FrameArena {
     /// Takes `size` bytes from the active chunk, if they fit.
     #[inline(always)]
     fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        self.sites.note_allocation();
         self.cursor.take(size, align)
+    }
+
+    /// Notes the bytes in use before some are freed, or when a chunk was added.
+    #[inline(always)]
+    fn note_peak(&self, used_bytes: usize) {
+        self.peaks.note(used_bytes);
+        self.sites.note_peak(|| used_bytes);
     }
 
     /// Returns the bytes in use, as the owner sees them.

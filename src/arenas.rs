@@ -38,7 +38,7 @@ pub(crate) use self::watch::SeenCrossing;
 use self::watch::Watch;
 use crate::arena::{Budget, FrameArena, Stock};
 use crate::settings::FrameArenaSettings;
-use crate::sites::SiteTable;
+use crate::sites::{Line, SiteTable};
 use crate::stamp::RunName;
 
 /// The frame arenas of all worker threads, as a resource.
@@ -170,9 +170,7 @@ impl FrameArenas {
     #[inline(always)]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn local(&self) -> &FrameArena {
-        let arena = self.own_arena();
-        arena.note_look_up();
-        arena
+        self.own_arena().asked_for_at(Line::caller())
     }
 
     /// Leases the current frame: its handles resolve through the lease for as long as it lives.

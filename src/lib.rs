@@ -184,7 +184,7 @@ pub use handles::{FrameHandle, HandleError, StepCrossing};
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
-pub use sites::{SiteList, SiteUsage};
+pub use sites::{Site, SiteList, SiteUsage};
 
 /// The names that most games need.
 pub mod prelude {

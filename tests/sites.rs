@@ -15,7 +15,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 use bevy_frame_arena::{
     FrameArenaLogPlugin, FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin,
-    FrameArenaSettings, FrameArenas, FrameUsage, OverflowPolicy, SiteUsage,
+    FrameArenaSettings, FrameArenas, FrameUsage, OverflowPolicy, Scratch, Site, SiteUsage,
 };
 use common::counting_allocator::calls_in;
 use common::log::logged;
@@ -31,8 +31,9 @@ fn line_of(mark: &str) -> u32 {
 /// Returns the figures of the line that ends with this mark.
 fn site(usage: &FrameUsage, mark: &str) -> Option<SiteUsage> {
     let line = line_of(mark);
+    let file = file!();
     let mut sites = usage.sites.iter().copied();
-    sites.find(|site| site.file == file!() && site.line == line)
+    sites.find(|it| it.site == Site::Line { file, line })
 }
 
 /// Returns how often a line asked, and what it took.
@@ -100,7 +101,11 @@ fn each_line_has_the_bytes_it_took_on_all_workers() {
         assert_eq!(figures(usage, "afterwards"), (1, 240), "frame {frame}");
         assert_eq!(usage.sites.len(), 6);
         assert_eq!(sum_of_bytes(usage), usage.used_bytes);
-        assert_eq!(usage.sites[0].line, line_of("parallel"), "most comes first");
+        assert_eq!(
+            usage.sites.first().copied(),
+            site(usage, "parallel"),
+            "most comes first"
+        );
     }
 }
 
@@ -128,6 +133,69 @@ fn who_frees_what_another_took_has_nothing() {
     assert_eq!(figures(arenas.usage(), "taker"), (1, 800));
     assert_eq!(figures(arenas.usage(), "freer"), (1, 0));
     assert_eq!(arenas.usage().used_bytes, 0);
+}
+
+#[test]
+fn a_peak_counts_what_a_line_freed_again() {
+    let mut arenas = FrameArenas::default();
+    let peak = |arenas: &FrameArenas, mark| {
+        site(arenas.usage(), mark).map(|it| (it.used_bytes, it.peak_bytes))
+    };
+    for _ in 0..3 {
+        let arena = arenas.local(); // temporary
+        drop(arena.boxed([0_u8; 800]));
+        arena.alloc([0_u8; 80]);
+        let held = arenas.local().boxed([0_u8; 160]); // holder
+        let arena = arenas.local(); // between
+        drop(held);
+        arena.alloc([0_u8; 40]);
+        arenas.local().alloc([0_u8; 16]); // holder, again
+        drop(arenas.local().boxed([0_u8; 320])); // last
+        arenas.swap();
+        assert_eq!(peak(&arenas, "temporary"), Some((80, 800)));
+        assert_eq!(peak(&arenas, "holder"), Some((160, 160)));
+        assert_eq!(peak(&arenas, "between"), Some((0, 0)));
+        assert_eq!(peak(&arenas, "holder, again"), Some((16, 16)));
+        assert_eq!(peak(&arenas, "last"), Some((0, 320)));
+    }
+}
+
+#[test]
+fn peaks_of_workers_add_up() {
+    let mut arenas = FrameArenas::default();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    drop(arenas.local().boxed([0_u8; 1000])); // many
+                    arenas.local().alloc([0_u8; 8]); // few
+                }
+            });
+        }
+    });
+    arenas.swap();
+    let many = site(arenas.usage(), "many").expect("it asked");
+    assert_eq!((many.look_ups, many.allocations), (40, 40));
+    assert_eq!((many.used_bytes, many.peak_bytes), (0, 4000));
+    let few = site(arenas.usage(), "few").expect("it asked");
+    assert_eq!((few.used_bytes, few.peak_bytes), (320, 320));
+}
+
+#[test]
+fn the_last_line_of_a_frame_does_not_count_for_the_next() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        ..Default::default()
+    });
+    for bytes in [9000, 100, 3000, 8] {
+        arenas.local().alloc_slice_fill_copy(bytes, 0_u8); // same
+        arenas.local().share(String::from("dropped later")); // with a destructor
+        arenas.swap();
+        let same = site(arenas.usage(), "same").expect("it asked");
+        let expected = bytes.next_multiple_of(8);
+        assert_eq!((same.used_bytes, same.peak_bytes), (expected, expected));
+        assert_eq!((same.look_ups, same.allocations), (1, 1));
+    }
 }
 
 #[test]
@@ -194,6 +262,56 @@ fn scratch_counts_for_the_line_that_took_it_with_the_most_at_once() {
 }
 
 #[test]
+fn scratch_of_a_system_counts_for_the_system() {
+    fn sort_keys(scratch: Scratch) {
+        scratch.alloc([0_u8; 400]);
+    }
+    let mut world = World::new();
+    world.init_resource::<FrameArenas>();
+    for _ in 0..3 {
+        world.run_system_cached(sort_keys).expect("it runs");
+        world.resource_mut::<FrameArenas>().swap();
+        let usage = world.resource::<FrameArenas>().usage();
+        let [taken] = &*usage.sites else {
+            panic!("one site: {:?}", usage.sites);
+        };
+        let Site::System(name) = taken.site else {
+            panic!("a system: {:?}", taken.site);
+        };
+        // Bevy may be built without the names of systems, and then says so in their place.
+        let is_named = name.ends_with("sort_keys") || name.contains("debug");
+        assert!(is_named, "{name}");
+        assert_eq!((taken.look_ups, taken.scratch_bytes), (1, 400));
+    }
+}
+
+#[test]
+fn scratch_that_was_freed_in_a_scope_or_by_a_reset_counts_with_its_peak() {
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        ..Default::default()
+    });
+    for _ in 0..3 {
+        let mut scratch = arenas.scratch(); // scoped
+        scratch.scope(|scope| {
+            scope.alloc([0_u8; 9000]);
+        });
+        scratch.alloc([0_u8; 8]);
+        drop(scratch);
+        let mut scratch = arenas.scratch(); // reset
+        scratch.share(String::from("dropped by the reset"));
+        scratch.alloc([0_u8; 7000]);
+        scratch.reset();
+        drop(scratch);
+        arenas.swap();
+        let bytes = |mark| site(arenas.usage(), mark).map(|it| it.scratch_bytes);
+        assert_eq!(bytes("scoped"), Some(9000));
+        assert!(bytes("reset") >= Some(7000), "{:?}", arenas.usage().sites);
+        assert!(bytes("reset") < Some(7100), "{:?}", arenas.usage().sites);
+    }
+}
+
+#[test]
 fn a_forgotten_guard_counts_too() {
     let mut arenas = FrameArenas::default();
     let scratch = arenas.scratch(); // forgotten
@@ -228,9 +346,9 @@ fn lines_beyond_the_table_are_counted_together() {
         }
         arenas.swap();
         let usage = arenas.usage();
-        let others = usage.sites.iter().find(|site| site.file.is_empty());
+        let others = usage.sites.iter().find(|it| it.site == Site::Others);
         let others = others.expect("there are more places than rows");
-        assert_eq!(others.to_string(), "other lines");
+        assert_eq!(others.site.to_string(), "other lines");
         assert_eq!(figures(usage, "counted"), (100, 800));
         assert_eq!(
             usage.sites.iter().map(|site| site.look_ups).sum::<u64>(),

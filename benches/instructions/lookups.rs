@@ -13,6 +13,7 @@ use thread_local::ThreadLocal;
 use crate::counts::{CALLS, segment};
 
 pub(crate) const LOCAL: &str = "u64, arena looked up on each call";
+pub(crate) const IN_TURN: &str = "u64, arena looked up by two lines in turn";
 pub(crate) const SWAP: [(&str, usize); 3] = [
     ("swap, 1 worker", 1),
     ("swap, 8 workers", 8),
@@ -23,6 +24,10 @@ pub(crate) fn run_all() {
     let arenas = FrameArenas::default();
     segment(LOCAL, "ours", || {
         black_box(measured_arenas(black_box(&arenas), black_box(7)));
+    });
+    // With the feature `sites`, each finds that another one asked last.
+    segment(IN_TURN, "ours", || {
+        measured_in_turn(black_box(&arenas), black_box(7));
     });
     segment(LOCAL, "`std::thread_local!` + bumpalo", || {
         black_box(measured_std(black_box(7)));
@@ -102,6 +107,12 @@ const CAPACITY_BYTES: usize = 16 << 10;
 
 fn bump() -> Bump {
     Bump::with_capacity(CAPACITY_BYTES)
+}
+
+#[inline(never)]
+fn measured_in_turn(arenas: &FrameArenas, value: u64) {
+    black_box(arenas.local().alloc(value));
+    black_box(arenas.local().alloc(value));
 }
 
 thread_local! {

@@ -19,15 +19,20 @@ impl fmt::Display for Blame<'_> {
         match self.kind {
             Kind::Parked => Ok(()),
             Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
-                Some(site) => write!(f, ". At {site}: {}", site.stale_lookups),
+                Some(site) => write!(f, ". At {}: {}", site.site, site.stale_lookups),
                 None => Ok(()),
             },
             Kind::Refused => match sites.max_by_key(|site| site.refusals) {
-                Some(site) => write!(f, ". At {site}: {}", site.refusals),
+                Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
                 None => Ok(()),
             },
             Kind::Overflow | Kind::NearLimit => match sites.next() {
-                Some(site) => write!(f, ". Most was taken at {site}: {}", Bytes(site.used_bytes)),
+                Some(site) => write!(
+                    f,
+                    ". Most was taken at {}: {}",
+                    site.site,
+                    Bytes(site.used_bytes)
+                ),
                 None => Ok(()),
             },
         }

@@ -103,7 +103,12 @@ impl fmt::Display for Line<'_> {
         }
         match usage.sites.first() {
             Some(site) if site.used_bytes > 0 => {
-                write!(f, ", most of it at {site} ({})", Bytes(site.used_bytes))
+                write!(
+                    f,
+                    ", most of it at {} ({})",
+                    site.site,
+                    Bytes(site.used_bytes)
+                )
             }
             _ => Ok(()),
         }

@@ -9,6 +9,7 @@ use bevy_ecs::system::{
 use bevy_ecs::world::unsafe_world_cell::UnsafeWorldCell;
 
 use crate::arenas::{FrameArenas, Scratch};
+use crate::sites::SystemPlace;
 
 const MISSING: &str = "`Scratch` takes its memory from the resource `FrameArenas`, which does not \
                        exist: add `FrameArenaPlugin`";
@@ -16,13 +17,23 @@ const MISSING: &str = "`Scratch` takes its memory from the resource `FrameArenas
 /// What it reads of the world.
 type Arenas<'w> = Res<'w, FrameArenas>;
 
+/// What a system keeps for its parameter.
+pub struct ScratchState {
+    arenas: <Arenas<'static> as SystemParam>::State,
+    /// Who takes the memory, if the feature `sites` is on.
+    place: SystemPlace,
+}
+
 // SAFETY: the access that is registered is that of `Res<FrameArenas>`, and nothing else is used.
 unsafe impl SystemParam for Scratch<'_> {
-    type State = <Arenas<'static> as SystemParam>::State;
+    type State = ScratchState;
     type Item<'w, 's> = Scratch<'w>;
 
     fn init_state(world: &mut World) -> Self::State {
-        Arenas::init_state(world)
+        ScratchState {
+            arenas: Arenas::init_state(world),
+            place: SystemPlace::default(),
+        }
     }
 
     fn init_access(
@@ -31,7 +42,7 @@ unsafe impl SystemParam for Scratch<'_> {
         system_access: &mut SystemAccess,
         world: &mut World,
     ) {
-        Arenas::init_access(state, system_meta, system_access, world);
+        Arenas::init_access(&state.arenas, system_meta, system_access, world);
     }
 
     #[inline]
@@ -42,9 +53,11 @@ unsafe impl SystemParam for Scratch<'_> {
         change_tick: Tick,
     ) -> Result<Scratch<'w>, SystemParamValidationError> {
         // SAFETY: the caller's promises are those that `Res` asks for: same state, same access.
-        let arenas = unsafe { Arenas::get_param(state, system_meta, world, change_tick) }
-            .map_err(|_| SystemParamValidationError::invalid::<Self>(MISSING))?;
-        Ok(arenas.into_inner().scratch())
+        let arenas =
+            unsafe { Arenas::get_param(&mut state.arenas, system_meta, world, change_tick) }
+                .map_err(|_| SystemParamValidationError::invalid::<Self>(MISSING))?;
+        let place = state.place.named(system_meta.name());
+        Ok(arenas.into_inner().scratch_for(place))
     }
 }
 

@@ -19,6 +19,7 @@ use tracing::{info, warn};
 use self::advice::Advice;
 use super::clock::{Timer, now};
 use super::report::{ArenaReport, FrameArenaReport};
+use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
 ///
@@ -113,8 +114,7 @@ enum Subject {
     All,
     /// Of the threads with a name.
     Worker(Arc<str>),
-    /// Of a line of a file.
-    Site(&'static str, u32),
+    Site(Site),
 }
 
 impl fmt::Display for Subject {
@@ -122,8 +122,7 @@ impl fmt::Display for Subject {
         match self {
             Self::All => f.write_str("all"),
             Self::Worker(name) => f.write_str(name),
-            Self::Site("", _) => f.write_str("other lines"),
-            Self::Site(file, line) => write!(f, "{file}:{line}"),
+            Self::Site(site) => site.fmt(f),
         }
     }
 }
@@ -193,8 +192,9 @@ impl FrameArenaRecorder {
             line.overflows += u64::from(worker.overflows);
         }
         for site in usage.sites.iter() {
-            let line = self.line(&report.prefix, Subject::Site(site.file, site.line));
+            let line = self.line(&report.prefix, Subject::Site(site.site));
             line.used_bytes = line.used_bytes.max(site.used_bytes);
+            line.peak_bytes = line.peak_bytes.max(site.peak_bytes);
             line.refusals += u64::from(site.refusals);
             line.stale_lookups += site.stale_lookups;
         }

@@ -133,7 +133,7 @@ impl FrameArena {
         // The period's end will not see how much there was.
         let used_bytes =
             self.chain.closed_bytes() + self.cursor.resize(newest, old_bytes, new_bytes);
-        self.peaks.note(used_bytes);
+        self.note_peak(used_bytes);
         true
     }
 

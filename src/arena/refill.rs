@@ -25,7 +25,7 @@ impl FrameArena {
             self.add_chunk(layout)?;
         }
         let memory = self.cursor.take(layout.size(), layout.align());
-        self.peaks.note(self.used_now());
+        self.note_peak(self.used_now());
         Ok(memory.expect("a chunk chosen for a layout has room for it"))
     }
 

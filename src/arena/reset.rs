@@ -39,7 +39,8 @@ impl FrameArena {
         if *self.needs_cleanup.get_mut() {
             self.reset_slow();
         } else if let Some(stamp) = stamp::next_in_block(self.stamp) {
-            self.rewind(stamp);
+            let used_bytes = self.rewind(stamp);
+            self.sites.note_peak(|| used_bytes);
         } else {
             self.reset_slow();
         }
@@ -100,18 +101,21 @@ impl FrameArena {
         self.drops.run(panic);
     }
 
-    /// Makes all memory free, where that takes no more than to move the cursor.
+    /// Makes all memory free, where that takes no more than to move the cursor, and returns the bytes
+    /// that were in use.
     #[inline]
-    fn rewind(&mut self, stamp: Stamp) {
+    fn rewind(&mut self, stamp: Stamp) -> usize {
         debug_assert!(self.drops.is_empty() && self.chain.is_rewound());
         let used_bytes = self.cursor.rewind();
         self.peaks.end_period(used_bytes);
         self.stamp = stamp;
+        used_bytes
     }
 
     #[cold]
     #[inline(never)]
     fn reset_slow(&mut self) {
+        self.sites.note_peak(|| self.used_now());
         let mut panic = FirstPanic::default();
         self.recycle(stamp::after(self.stamp), &mut panic);
         panic.resume();

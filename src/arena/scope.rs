@@ -120,7 +120,7 @@ impl FrameArena {
     /// Frees what came after the mark.
     #[inline]
     fn rewind_to(&mut self, mark: &Mark) {
-        self.peaks.note(self.used_now());
+        self.note_peak(self.used_now());
         self.stamp = mark.stamp;
         let is_plain = !marks_dead(self.fill_recycled)
             && self.drops.mark() == mark.drops

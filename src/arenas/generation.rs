@@ -11,7 +11,7 @@ use crate::arena::{Budget, FrameArena, Stock, WINDOW_STEPS};
 use crate::handles::FrameHandle;
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
-use crate::sites::SiteTable;
+use crate::sites::{Line, SiteTable};
 use crate::stamp::{self, Stamp};
 
 /// What all generations of one `FrameArenas` have in common.
@@ -127,7 +127,7 @@ impl Generation {
     #[cfg_attr(feature = "sites", track_caller)]
     pub(super) fn count_stale_lookup(&self) {
         self.common.stale_lookups.fetch_add(1, Relaxed);
-        self.common.stale_sites.note_stale();
+        self.common.stale_sites.note_stale(Line::caller());
     }
 
     /// Whether the window of peaks is to move on by a step.

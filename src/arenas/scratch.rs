@@ -19,7 +19,7 @@ use super::claims::Claims;
 use crate::arena::{ArenaScope, Budget, FrameArena, OnOneThread, WINDOW_STEPS};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
-use crate::sites::SiteList;
+use crate::sites::{Line, Place, SiteList};
 use crate::stamp::{self, Stamp};
 
 /// The first chunk of a scratch arena: what a level-two cache holds several times over.
@@ -125,8 +125,14 @@ impl FrameArenas {
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn scratch(&self) -> Scratch<'_> {
+        self.scratch_for(Line::caller())
+    }
+
+    /// Takes temporary memory for somebody.
+    #[inline]
+    pub(crate) fn scratch_for(&self, place: impl Place) -> Scratch<'_> {
         let scratch = self.scratch.take();
-        scratch.note_scratch_taken();
+        scratch.note_scratch_taken(place);
         scratch
     }
 }
@@ -149,7 +155,6 @@ impl Scratch<'_> {
     /// ```
     #[inline]
     pub fn reset(&mut self) {
-        self.note_scratch_used();
         self.arena_mut().reset();
     }
 

@@ -42,7 +42,7 @@ impl SiteRows {
                 painter.width(row.fill, 0.0);
                 continue;
             };
-            let (bytes, place) = (Bytes(site.used_bytes), site.to_string());
+            let (bytes, place) = (Bytes(site.used_bytes), site.site.to_string());
             painter.text(row.text, format_args!("{bytes} at {}", shortened(&place)));
             painter.width(row.fill, percent(site.used_bytes, usage.used_bytes));
         }

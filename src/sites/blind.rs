@@ -28,25 +28,67 @@ impl Deref for SiteList {
     }
 }
 
+/// Anywhere.
+pub(crate) trait Place: Copy {}
+
+/// Any line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line(());
+
+impl Line {
+    #[inline(always)]
+    pub(crate) fn caller() -> Self {
+        Self(())
+    }
+}
+
+impl Place for Line {}
+
+/// The place of a system: anywhere.
+#[cfg(feature = "bevy")]
+#[derive(Debug, Default)]
+pub(crate) struct SystemPlace(());
+
+#[cfg(feature = "bevy")]
+impl SystemPlace {
+    #[inline(always)]
+    pub(crate) fn named(&mut self, _name: &str) -> Line {
+        Line(())
+    }
+}
+
 /// The sites of one arena: none.
 #[derive(Debug, Default)]
 pub(crate) struct SiteTable(());
 
 impl SiteTable {
     #[inline(always)]
-    pub(crate) fn look_up(&self, _used_bytes: impl FnOnce() -> usize) {}
+    pub(crate) fn asks_again(&self, _line: Line) -> bool {
+        true
+    }
 
     #[inline(always)]
-    pub(crate) fn take_scratch(&self) {}
+    pub(crate) fn open(&self, _line: Line, _used_bytes: impl FnOnce() -> usize) -> bool {
+        true
+    }
 
     #[inline(always)]
-    pub(crate) fn note_scratch(&self, _bytes: impl FnOnce() -> usize) {}
+    pub(crate) fn open_slowly(&self, _line: Line, _used_bytes: usize) {}
+
+    #[inline(always)]
+    pub(crate) fn take_scratch(&self, _place: impl Place) {}
+
+    #[inline(always)]
+    pub(crate) fn note_allocation(&self) {}
+
+    #[inline(always)]
+    pub(crate) fn note_peak(&self, _used_bytes: impl FnOnce() -> usize) {}
 
     #[inline(always)]
     pub(crate) fn note_refusal(&self) {}
 
     #[inline(always)]
-    pub(crate) fn note_stale(&self) {}
+    pub(crate) fn note_stale(&self, _line: Line) {}
 
     #[inline(always)]
     pub(crate) fn end_period(&self, _used_bytes: usize, _list: &mut SiteList) {}

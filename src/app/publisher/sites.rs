@@ -3,7 +3,7 @@
 
 use bevy_diagnostic::DiagnosticPath;
 
-use crate::sites::SiteUsage;
+use crate::sites::{Site, SiteUsage};
 
 /// How many of the sites that took most in a frame get a diagnostic.
 const TOP_SITES: usize = 8;
@@ -14,7 +14,7 @@ const MAX_SITES: usize = 64;
 /// The sites that have a diagnostic.
 #[derive(Default)]
 pub(super) struct SitePaths {
-    known: Vec<(SiteUsage, DiagnosticPath)>,
+    known: Vec<(Site, DiagnosticPath)>,
 }
 
 impl SitePaths {
@@ -27,11 +27,11 @@ impl SitePaths {
     ) {
         let top = sites.iter().take(TOP_SITES);
         for site in top.filter(|site| site.used_bytes > 0) {
-            let is_known = self.known.iter().any(|(known, _)| known.is_at(site));
+            let is_known = self.known.iter().any(|&(known, _)| known == site.site);
             if !is_known && self.known.len() < MAX_SITES {
-                let path = site_path(prefix, site);
+                let path = site_path(prefix, site.site);
                 add(&path);
-                self.known.push((*site, path));
+                self.known.push((site.site, path));
             }
         }
     }
@@ -42,14 +42,14 @@ impl SitePaths {
         sites: &[SiteUsage],
     ) -> impl Iterator<Item = (&DiagnosticPath, usize)> {
         self.known.iter().map(|(known, path)| {
-            let site = sites.iter().find(|site| site.is_at(known));
+            let site = sites.iter().find(|site| site.site == *known);
             (path, site.map_or(0, |site| site.used_bytes))
         })
     }
 }
 
 /// A file may have any path; that of a diagnostic may have no empty component.
-fn site_path(prefix: &str, site: &SiteUsage) -> DiagnosticPath {
+fn site_path(prefix: &str, site: Site) -> DiagnosticPath {
     let name = site.to_string();
     let components = name.split('/').filter(|it| !it.is_empty());
     DiagnosticPath::from_components([prefix, "site"].into_iter().chain(components))

@@ -144,7 +144,6 @@ impl Stack {
             // SAFETY: each slot comes once; what borrowed a forgotten guard has ended with the
             // borrow of the arenas.
             let slot = unsafe { link.as_mut() };
-            slot.arena.note_scratch_used();
             panic.catch(|| slot.arena.reset());
             slot.next_free.set(free);
             free = Some(link);
