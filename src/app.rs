@@ -37,5 +37,7 @@ pub use self::plugin::FrameArenaPlugin;
 #[cfg(feature = "overlay")]
 pub(crate) use self::problems::{Cause, Problem, is_nearly_full, problems_of};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
-pub use self::report::{ArenaReport, ArenaTotals, FrameArenaReport};
+#[cfg(feature = "overlay")]
+pub(crate) use self::report::WithoutReport;
+pub use self::report::{ArenaReport, ArenaTotals, FrameArenaReport, PeriodSoFar};
 pub use self::sub_app::FrameArenaSubAppPlugin;

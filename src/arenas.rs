@@ -232,6 +232,12 @@ impl FrameArenas {
         workers.map(|(_, worker)| worker.figures().used_bytes).sum()
     }
 
+    /// Returns the bytes that all workers and generations hold now.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn reserved_bytes_so_far(&self) -> usize {
+        self.common.budget.reserved_bytes()
+    }
+
     /// Returns the calling worker's arena.
     #[inline(always)]
     fn own_arena(&self) -> &FrameArena {

@@ -166,7 +166,7 @@ pub use app::{
     ArenaReport, ArenaTotals, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
     FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder,
     FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
-    FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems, Paces,
+    FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems, Paces, PeriodSoFar,
 };
 pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
 pub use arenas::{

@@ -7,11 +7,14 @@ use super::bytes::Bytes;
 use super::problems::Kind;
 use crate::sites::SiteUsage;
 
-/// The last words of a warning; none if no sites are known.
+/// The last words of a warning: who it was, or how to find out.
 pub(super) struct Blame<'a> {
     pub(super) kind: Kind,
     pub(super) sites: &'a [SiteUsage],
 }
+
+/// For those that come without a line of their own, as `get` and `try_alloc` do.
+const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
 
 impl fmt::Display for Blame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,11 +23,11 @@ impl fmt::Display for Blame<'_> {
             Kind::Parked => Ok(()),
             Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
                 Some(site) => write!(f, ". At {}: {}", site.site, site.stale_lookups),
-                None => Ok(()),
+                None => f.write_str(HOW_TO_FIND_OUT),
             },
             Kind::Refused => match sites.max_by_key(|site| site.refusals) {
                 Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
-                None => Ok(()),
+                None => f.write_str(HOW_TO_FIND_OUT),
             },
             Kind::Overflow | Kind::NearLimit => match sites.next() {
                 Some(site) => write!(

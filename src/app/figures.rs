@@ -60,6 +60,11 @@ impl Figures {
         })
     }
 
+    /// Passes on what the period has used that goes on.
+    pub(super) fn note_so_far(&self, arenas: &FrameArenas, report: &mut FrameArenaReport) {
+        self.reporter.report_so_far(arenas, report);
+    }
+
     /// Passes the figures on.
     pub(super) fn end_period(&mut self, arenas: &FrameArenas, sinks: FigureSinks) {
         if let Some(mut report) = sinks.report {

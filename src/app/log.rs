@@ -11,15 +11,18 @@ use tracing::info;
 
 use super::bytes::Bytes;
 use super::clock::{Timer, now};
-use super::report::{ArenaReport, ArenaTotals, FrameArenaReport};
+use super::report::{ArenaReport, ArenaTotals, FrameArenaReport, PeriodSoFar, WithoutReport};
 
 /// Logs a line about the arenas each second.
 ///
 /// `Frame arenas: 1.4 MiB of 16 MiB on 4 workers, peak 1.5 MiB, no overflow`: what was in use when
 /// the last frame ended, what is reserved, and the most in use at once in that frame. What is
 /// counted, overflows for one, is counted since the line before. With the feature `sites` it ends with
-/// the line of code that took most. Arenas of other paces and of
-/// sub-apps have lines of their own, once they are used.
+/// the line of code that took most.
+///
+/// Arenas of other paces and of sub-apps have lines of their own. A pace whose period goes on for
+/// longer has one whenever it has grown: `Level arenas: 98 KiB of 128 KiB so far`. What nobody has
+/// used yet has none.
 ///
 /// Beside Bevy's `LogDiagnosticsPlugin`, which logs averages of each diagnostic. Warnings about
 /// problems come without this plugin, from [`FrameArenaPlugin`](crate::FrameArenaPlugin).
@@ -48,25 +51,53 @@ impl Default for FrameArenaLogPlugin {
 impl Plugin for FrameArenaLogPlugin {
     fn build(&self, app: &mut App) {
         let (mut timer, wait_duration) = (Timer::default(), self.wait_duration);
-        let mut logged: Vec<ArenaTotals> = Vec::new();
+        let mut without = WithoutReport::default();
+        let mut logged: Vec<Logged> = Vec::new();
         let log_usage = move |report: Option<Res<FrameArenaReport>>,
                               time: Option<Res<Time<Real>>>| {
-            let Some(report) = report else { return };
-            if !timer.is_due(now(time.as_deref()), wait_duration) {
+            let Some(report) = report.filter(|it| !it.is_empty()) else {
+                return without.tell("FrameArenaLogPlugin");
+            };
+            let is_used = report.iter().any(ArenaReport::is_used);
+            if !is_used || !timer.is_due(now(time.as_deref()), wait_duration) {
                 return;
             }
-            for (index, arenas) in report.iter().enumerate() {
-                if logged.len() == index {
-                    logged.push(ArenaTotals::default());
-                }
-                let since = arenas.totals.since(logged[index]);
-                logged[index] = arenas.totals;
-                if since.periods > 0 {
-                    info!("{}", Line { arenas, since });
-                }
+            logged.resize_with(report.iter().count(), Logged::default);
+            for (arenas, logged) in report.iter().zip(&mut logged) {
+                logged.log(arenas);
             }
         };
         app.add_systems(Last, log_usage);
+    }
+}
+
+/// What was logged of one set of arenas.
+#[derive(Default)]
+struct Logged {
+    totals: ArenaTotals,
+    so_far: PeriodSoFar,
+}
+
+impl Logged {
+    /// Logs a line, if there is something new.
+    fn log(&mut self, arenas: &ArenaReport) {
+        let since = arenas.totals.since(self.totals);
+        let has_grown = arenas.so_far != self.so_far && arenas.so_far.used_bytes > 0;
+        self.totals = arenas.totals;
+        self.so_far = arenas.so_far;
+        if !arenas.is_used() {
+            return;
+        }
+        if since.periods > 0 {
+            info!("{}", Line { arenas, since });
+        } else if has_grown {
+            let PeriodSoFar {
+                used_bytes,
+                reserved_bytes,
+            } = arenas.so_far;
+            let (label, used) = (&arenas.label, Bytes(used_bytes));
+            info!("{label}: {used} of {} so far", Bytes(reserved_bytes));
+        }
     }
 }
 
@@ -79,12 +110,16 @@ struct Line<'a> {
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usage = &self.arenas.usage;
+        let (used, reserved) = (Bytes(usage.used_bytes), Bytes(usage.reserved_bytes));
+        write!(f, "{}: ", self.arenas.label)?;
+        match usage.reserved_bytes < usage.used_bytes {
+            // As when the memory of a level goes back at its end.
+            true => write!(f, "{used}, of which {reserved} are kept, on ")?,
+            false => write!(f, "{used} of {reserved} on ")?,
+        }
         write!(
             f,
-            "{}: {} of {} on {}, peak {}, ",
-            self.arenas.label,
-            Bytes(usage.used_bytes),
-            Bytes(usage.reserved_bytes),
+            "{}, peak {}, ",
             Count(usage.active_workers as u64, "worker"),
             Bytes(usage.peak_bytes),
         )?;

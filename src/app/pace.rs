@@ -13,7 +13,7 @@ use std::ops::{Deref, DerefMut};
 
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
-use bevy_ecs::system::ResMut;
+use bevy_ecs::system::{Res, ResMut};
 
 pub use self::edges::PaceSystems;
 pub(super) use self::edges::keep_edges;
@@ -21,6 +21,7 @@ pub use self::list::{PaceInfo, Paces};
 pub(super) use self::name::{prefix_of, words_of};
 pub use self::plugin::{FrameArenaPacePlugin, PaceEnd};
 use super::figures::FigureSinks;
+use super::report::FrameArenaReport;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -149,16 +150,25 @@ impl<P: 'static> ArenasOf<P> {
         }
     }
 
-    /// Recycles what was leased when its period ended, and is no longer.
+    /// Recycles what was leased when its period ended, and is no longer; and reports what the period
+    /// has used that goes on.
     ///
     /// A period may be long, and its end would be late: a level's memory is wanted back when the
-    /// task that read it is done, not when the next level ends.
-    fn tend(arenas: Option<ResMut<Self>>) {
-        if let Some(mut arenas) = arenas {
-            let arenas = arenas.bypass_change_detection();
-            if arenas.usage().parked > 0 {
-                arenas.recycle_parked();
-            }
+    /// task that read it is done, not when the next level ends, and its figures while it runs.
+    fn tend(
+        arenas: Option<ResMut<Self>>,
+        paces: Option<Res<Paces>>,
+        report: Option<ResMut<FrameArenaReport>>,
+    ) {
+        let Some(mut arenas) = arenas else {
+            return;
+        };
+        let arenas = arenas.bypass_change_detection();
+        if arenas.usage().parked > 0 {
+            arenas.recycle_parked();
+        }
+        if let (Some(paces), Some(mut report)) = (paces, report) {
+            paces.note_so_far::<P>(arenas, report.bypass_change_detection());
         }
     }
 }

@@ -28,7 +28,11 @@ pub(crate) enum Problem {
         capacity_bytes: usize,
     },
     /// A limit refused allocations.
-    Refused { count: u32, cause: Cause },
+    Refused {
+        count: u32,
+        largest_bytes: usize,
+        cause: Cause,
+    },
     /// Leases keep generations from being recycled.
     Parked {
         generations: usize,
@@ -62,6 +66,7 @@ pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem>
     } = report;
     let refused = (usage.refusals > 0).then(|| Problem::Refused {
         count: usage.refusals,
+        largest_bytes: usage.largest_refusal_bytes,
         cause: cause_of_refusal(settings),
     });
     let stale = (usage.stale_lookups > 0).then_some(Problem::Stale {
@@ -187,22 +192,28 @@ impl fmt::Display for Problem {
             ),
             Self::Refused {
                 count,
+                largest_bytes,
                 cause: Cause::Capacity { bytes },
             } => write!(
                 f,
-                "refused allocations in a frame: {count}. A worker may take {}. Raise \
-                 `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
+                "refused allocations in a frame: {count}, of up to {}. A worker may take {}. Raise \
+                 `FrameArenaSettings::worker_capacity_bytes` to {}, or set `overflow` to \
                  `OverflowPolicy::Grow`",
+                Bytes(largest_bytes),
                 Bytes(bytes),
+                Bytes(enough_for(bytes.saturating_add(largest_bytes))),
             ),
             Self::Refused {
                 count,
+                largest_bytes,
                 cause: Cause::Budget { bytes },
             } => write!(
                 f,
-                "refused allocations in a frame: {count}. The budget is {} for all workers and \
-                 generations. Raise `FrameArenaSettings::budget_bytes`",
+                "refused allocations in a frame: {count}, of up to {}. The budget is {} for all \
+                 workers and generations. Raise `FrameArenaSettings::budget_bytes` to {}",
+                Bytes(largest_bytes),
                 Bytes(bytes),
+                Bytes(enough_for(bytes.saturating_add(largest_bytes))),
             ),
             Self::Parked {
                 generations,

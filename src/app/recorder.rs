@@ -18,7 +18,7 @@ use tracing::{info, warn};
 
 use self::advice::Advice;
 use super::clock::{Timer, now};
-use super::report::{ArenaReport, FrameArenaReport};
+use super::report::{ArenaReport, FrameArenaReport, WithoutReport};
 use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
@@ -61,14 +61,16 @@ impl Default for FrameArenaRecorderPlugin {
 impl Plugin for FrameArenaRecorderPlugin {
     fn build(&self, app: &mut App) {
         let (interval, file) = (self.interval, self.file.clone());
+        let mut without = WithoutReport::default();
         let record = move |report: Option<Res<FrameArenaReport>>,
                            time: Option<Res<Time<Real>>>,
                            mut timer: Local<Timer>,
                            mut exits: MessageReader<AppExit>,
                            recorder: Option<ResMut<FrameArenaRecorder>>| {
-            let (Some(report), Some(mut recorder)) = (report, recorder) else {
-                return;
+            let Some(report) = report.filter(|it| !it.is_empty()) else {
+                return without.tell("FrameArenaRecorderPlugin");
             };
+            let Some(mut recorder) = recorder else { return };
             let exits = exits.read().next().is_some();
             recorder.note(&report);
             if timer.is_due(now(time.as_deref()), interval) || exits {

@@ -1,7 +1,10 @@
 //! The figures of all arenas of an app, in one place.
 #![forbid(unsafe_code)]
 
+use std::mem;
+
 use bevy_ecs::resource::Resource;
+use tracing::warn;
 
 use super::warnings::Warnings;
 use crate::arenas::{FrameArenas, FrameUsage};
@@ -50,6 +53,19 @@ pub struct ArenaReport {
     pub usage: FrameUsage,
     /// What happened since the start.
     pub totals: ArenaTotals,
+    /// The period that goes on: of a level, for one, whose end is far. Nothing for the frame, and for
+    /// sub-apps: theirs end soon.
+    pub so_far: PeriodSoFar,
+}
+
+/// What a period has used that has not ended, as of the end of the last frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeriodSoFar {
+    /// Bytes in use by all workers.
+    pub used_bytes: usize,
+    /// Bytes that all workers and generations hold from the global allocator.
+    pub reserved_bytes: usize,
 }
 
 /// What happened in all periods of one set of arenas: the difference of two is what happened in
@@ -78,6 +94,11 @@ impl FrameArenaReport {
         self.arenas.iter()
     }
 
+    /// Whether there is nothing that has figures.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.arenas.is_empty()
+    }
+
     fn get_mut(&mut self, prefix: &str) -> Option<&mut ArenaReport> {
         self.arenas.iter_mut().find(|it| it.prefix == prefix)
     }
@@ -89,6 +110,20 @@ impl Default for FrameArenaReport {
             warnings: true,
             arenas: Vec::new(),
         }
+    }
+}
+
+impl ArenaReport {
+    /// Whether anybody has used the arenas, or tried to.
+    pub(super) fn is_used(&self) -> bool {
+        let usage = &self.usage;
+        let bytes = [
+            usage.high_watermark_bytes,
+            usage.scratch_high_watermark_bytes,
+            usage.largest_refusal_bytes,
+            self.so_far.used_bytes,
+        ];
+        bytes.into_iter().any(|bytes| bytes > 0) || self.totals.stale_lookups > 0
     }
 }
 
@@ -107,6 +142,20 @@ impl ArenaTotals {
             overflows: self.overflows.saturating_sub(earlier.overflows),
             refusals: self.refusals.saturating_sub(earlier.refusals),
             stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
+        }
+    }
+}
+
+/// Tells, once, that a plugin that shows the report finds none.
+#[derive(Default)]
+pub(crate) struct WithoutReport {
+    is_told: bool,
+}
+
+impl WithoutReport {
+    pub(crate) fn tell(&mut self, plugin: &str) {
+        if !mem::replace(&mut self.is_told, true) {
+            warn!("`{plugin}` finds no arenas to tell of: add `FrameArenaPlugin`, too");
         }
     }
 }
@@ -131,6 +180,7 @@ impl UsageReporter {
             settings: settings.clone(),
             usage: FrameUsage::default(),
             totals: ArenaTotals::default(),
+            so_far: PeriodSoFar::default(),
         };
         let place = match prefix {
             FRAME_PREFIX => 0,
@@ -154,8 +204,19 @@ impl UsageReporter {
         }
         entry.usage.clone_from(arenas.usage());
         entry.totals.count(&entry.usage);
+        entry.so_far = PeriodSoFar::default();
         if warns {
             self.warnings.warn(entry);
+        }
+    }
+
+    /// Writes what the period that goes on has used so far.
+    pub(super) fn report_so_far(&self, arenas: &FrameArenas, report: &mut FrameArenaReport) {
+        if let Some(entry) = report.get_mut(&self.prefix) {
+            entry.so_far = PeriodSoFar {
+                used_bytes: arenas.used_bytes_so_far(),
+                reserved_bytes: arenas.reserved_bytes_so_far(),
+            };
         }
     }
 }

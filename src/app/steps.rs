@@ -59,17 +59,19 @@ fn tell_crossings(arenas: Option<ResMut<FrameArenas>>) {
         } = seen;
         match seen.crossing {
             StepCrossing::MadeInFrame => warn!(
-                "a handle of `FrameArenas` that was made at {made_at} is read in a later fixed \
-                 step, at {read_at}. It resolves now, but above 64 frames a second it may be \
-                 stale by then: allocate messages for a step in `ArenasOf<FixedStep>`. If each \
-                 frame makes it anew, all is well: `FrameArenaPlugin::warns_of_steps`"
+                "a handle of `FrameArenas`, made at {made_at}, is read in a fixed step, at \
+                 {read_at}. It resolves in this frame. Above 64 frames a second some frames have \
+                 no step, and the next step may come too late for it. Allocate what is for the next \
+                 step in `ArenasOf<FixedStep>`. Nothing is wrong if each frame makes the handle \
+                 anew: then silence this with `FrameArenaPlugin {{ warns_of_steps: false, .. }}`"
             ),
             StepCrossing::MadeInStep => warn!(
-                "a handle of `FrameArenas` that was made in a fixed step, at {made_at}, is read \
-                 outside of it, at {read_at}. It resolves now, but above 64 frames a second there \
-                 are frames without a step, and it may be stale in them: allocate in \
-                 `ArenasOf<FixedStep>`. If it is read in the frame of its step alone, all is well: \
-                 `FrameArenaPlugin::warns_of_steps`"
+                "a handle of `FrameArenas`, made in a fixed step at {made_at}, is read outside of \
+                 steps, at {read_at}. It resolves in this frame. Above 64 frames a second some \
+                 frames have no step, and in those it may be stale. Allocate what is read until the \
+                 next step replaces it in `ArenasOf<FixedStep>`. Nothing is wrong if the handle is \
+                 read in the frame of its step alone: then silence this with \
+                 `FrameArenaPlugin {{ warns_of_steps: false, .. }}`"
             ),
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct Budget {
     reserved_bytes: AtomicUsize,
     /// Allocations that a limit refused since the last time somebody asked.
     refusals: AtomicU32,
+    /// The largest of all of them.
+    largest_refusal_bytes: AtomicUsize,
 }
 
 impl Budget {
@@ -19,6 +21,7 @@ impl Budget {
             limit_bytes: limit_bytes.unwrap_or(usize::MAX),
             reserved_bytes: AtomicUsize::new(0),
             refusals: AtomicU32::new(0),
+            largest_refusal_bytes: AtomicUsize::new(0),
         }
     }
 
@@ -51,8 +54,14 @@ impl Budget {
     }
 
     /// Counts an allocation that a limit refused.
-    pub(super) fn count_refusal(&self) {
+    pub(super) fn count_refusal(&self, bytes: usize) {
         self.refusals.fetch_add(1, Relaxed);
+        self.largest_refusal_bytes.fetch_max(bytes, Relaxed);
+    }
+
+    /// Returns the size of the largest allocation that a limit ever refused.
+    pub(crate) fn largest_refusal_bytes(&self) -> usize {
+        self.largest_refusal_bytes.load(Relaxed)
     }
 
     /// Returns the refusals since the last call.

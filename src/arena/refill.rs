@@ -83,7 +83,7 @@ impl FrameArena {
     }
 
     fn exhausted(&self, layout: Layout, remaining: usize, limit: ArenaLimit) -> ArenaError {
-        self.budget.count_refusal();
+        self.budget.count_refusal(layout.size());
         self.sites.note_refusal();
         ArenaError::Exhausted {
             requested: layout.size(),

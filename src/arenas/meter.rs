@@ -57,6 +57,11 @@ impl Meter {
         usage.refusals = common.budget.take_refusals();
     }
 
+    /// Measures what was refused.
+    pub(super) fn note_refusals(&mut self, common: &Common) {
+        self.usage.largest_refusal_bytes = common.budget.largest_refusal_bytes();
+    }
+
     /// Measures what is held after the swap.
     pub(super) fn note_memory(&mut self, ring: &Ring, parking: &Parking, common: &Common) {
         self.usage.reserved_bytes = common.budget.reserved_bytes();

@@ -31,9 +31,8 @@ impl FrameArenas {
     pub fn swap(&mut self) {
         self.meter
             .end_period(self.frame, self.ring.current(), &self.common);
-        if self.meter.usage().refusals > 0 && self.common.settings.budget_bytes.is_some() {
-            // Each generation may hold what another one was refused.
-            self.recycles_that_give_back = self.ring.len();
+        if self.meter.usage().refusals > 0 {
+            self.note_refusals();
         }
         self.frame += 1;
         let keeps_nothing = self.common.settings.trim_after_frames == Some(0);
@@ -54,6 +53,15 @@ impl FrameArenas {
             .note_memory(&self.ring, &self.parking, &self.common);
         self.meter.note_scratch(&mut self.scratch);
         panic.resume();
+    }
+
+    #[cold]
+    fn note_refusals(&mut self) {
+        self.meter.note_refusals(&self.common);
+        if self.common.settings.budget_bytes.is_some() {
+            // Each generation may hold what another one was refused.
+            self.recycles_that_give_back = self.ring.len();
+        }
     }
 
     /// Recycles what is parked and no longer leased, without waiting for the next swap.

@@ -30,6 +30,8 @@ pub struct FrameUsage {
     /// Allocations, in that frame, that a limit refused: the capacity of a worker under
     /// [`OverflowPolicy::Fail`](crate::OverflowPolicy::Fail), or the budget.
     pub refusals: u32,
+    /// The largest allocation that a limit refused in any frame so far; 0 if there was none.
+    pub largest_refusal_bytes: usize,
     /// Generations that could not be recycled because somebody holds a lease.
     pub parked: usize,
     /// All generations: as many as data lives for, and those that leases made necessary.

@@ -17,7 +17,7 @@ use super::grid::IN_A_ROW;
 use super::history::History;
 use super::painter::Painter;
 use super::window::{self, Blocks, FrameArenaOverlay, WindowState};
-use crate::app::{FrameArenaReport, Timer, now};
+use crate::app::{FrameArenaReport, Timer, WithoutReport, now};
 
 /// Shows what the arenas use, as one picture of one moment.
 ///
@@ -62,10 +62,18 @@ impl Plugin for FrameArenaOverlayPlugin {
                     .run_if(resource_exists::<FrameArenaReport>)
                     .run_if(resource_exists::<FrameArenaOverlayConfig>),
             )
+            .add_systems(
+                Update,
+                tell_without_report.run_if(not(resource_exists::<FrameArenaReport>)),
+            )
             .add_observer(window::press_title)
             .add_observer(window::drag_by_title)
             .add_observer(window::collapse_by_title);
     }
+}
+
+fn tell_without_report(mut without: Local<WithoutReport>) {
+    without.tell("FrameArenaOverlayPlugin");
 }
 
 /// The histories of all arenas, in the order of the report.

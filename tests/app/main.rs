@@ -6,6 +6,7 @@ mod common {
 }
 
 mod diagnostics;
+mod log;
 mod paces;
 mod plugin;
 mod recorder;

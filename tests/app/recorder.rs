@@ -113,6 +113,33 @@ fn the_settings_it_recommends_hold_the_run_without_a_problem() {
 }
 
 #[test]
+fn the_settings_have_room_for_what_was_refused() {
+    let settings = FrameArenaSettings {
+        worker_capacity_bytes: 64 * KIB,
+        overflow: OverflowPolicy::Fail,
+        ..Default::default()
+    };
+    let mut app = app(settings, Default::default());
+    let arenas = app.world().resource::<FrameArenas>();
+    arenas.local().alloc([0_u8; 32 * KIB]);
+    assert!(arenas.local().try_alloc([0_u8; 60 * KIB]).is_err());
+    assert!(arenas.local().try_alloc([0_u8; 50 * KIB]).is_err());
+    app.update();
+    app.update();
+    let usage = app.world().resource::<FrameArenas>().usage();
+    assert_eq!((usage.refusals, usage.largest_refusal_bytes), (0, 60 * KIB));
+    let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    assert!(
+        advice.contains("// A limit refused allocations of up to 60 KiB."),
+        "{advice}"
+    );
+    assert!(
+        advice.contains("worker_capacity_bytes: 128 << 10,"),
+        "{advice}"
+    );
+}
+
+#[test]
 fn arenas_that_were_not_used_get_no_settings() {
     let mut app = app(Default::default(), Default::default());
     app.update();

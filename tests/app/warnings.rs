@@ -189,7 +189,10 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
         }
         app.update();
     }
-    let log = lines_with("refused allocations in a frame: 1234. A worker may take 3.0 KiB");
+    let log = lines_with(
+        "refused allocations in a frame: 1234, of up to 4.0 KiB. A worker may take 3.0 KiB. Raise \
+         `FrameArenaSettings::worker_capacity_bytes` to 16 KiB",
+    );
     assert_eq!(log.len(), 1, "{log:?}");
     let log = lines_with("stale or foreign handles in a frame: 4321");
     assert_eq!(log.len(), 1, "{log:?}");

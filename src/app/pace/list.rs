@@ -6,6 +6,7 @@ use std::any::TypeId;
 use bevy_ecs::resource::Resource;
 
 use crate::app::figures::{FigureSinks, Figures};
+use crate::app::report::FrameArenaReport;
 use crate::arenas::FrameArenas;
 
 /// The paces that [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) has added to an app, in
@@ -52,6 +53,19 @@ impl Paces {
             info,
             figures,
         });
+    }
+
+    /// Passes on what the period has used that goes on.
+    pub(super) fn note_so_far<P: 'static>(
+        &self,
+        arenas: &FrameArenas,
+        report: &mut FrameArenaReport,
+    ) {
+        let id = TypeId::of::<P>();
+        let pace = self.0.iter().find(|pace| pace.id == id);
+        if let Some(figures) = pace.and_then(|pace| pace.figures.as_ref()) {
+            figures.note_so_far(arenas, report);
+        }
     }
 
     /// Passes on the figures of a period that ended.

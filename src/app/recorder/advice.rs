@@ -21,6 +21,8 @@ pub(super) struct Advice {
     periods: u64,
     /// The highest peak of one worker.
     worker_peak_bytes: usize,
+    /// The largest allocation that was refused.
+    refused_bytes: usize,
     reserved_bytes: usize,
     scratch_bytes: usize,
     workers: usize,
@@ -33,6 +35,7 @@ impl Advice {
             label: label.to_owned(),
             periods: 0,
             worker_peak_bytes: 0,
+            refused_bytes: 0,
             reserved_bytes: 0,
             scratch_bytes: 0,
             workers: 0,
@@ -47,6 +50,7 @@ impl Advice {
         self.periods = report.totals.periods;
         let peaks = usage.workers.iter().map(|worker| worker.peak_bytes);
         self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
+        self.refused_bytes = usage.largest_refusal_bytes;
         self.reserved_bytes = self.reserved_bytes.max(usage.reserved_bytes);
         self.scratch_bytes = self.scratch_bytes.max(usage.scratch_high_watermark_bytes);
         self.workers = self.workers.max(usage.workers.len());
@@ -55,7 +59,9 @@ impl Advice {
     }
 
     fn capacity_bytes(&self) -> usize {
-        enough_for(self.worker_peak_bytes).max(MIN_CAPACITY_BYTES)
+        // Perhaps it was the busiest worker that was refused more.
+        let needed_bytes = self.worker_peak_bytes.saturating_add(self.refused_bytes);
+        enough_for(needed_bytes).max(MIN_CAPACITY_BYTES)
     }
 
     /// Returns a budget in which each worker gets its first chunk in each generation.
@@ -70,7 +76,7 @@ impl Advice {
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (label, periods) = (&self.label, Count(self.periods, "period"));
-        if self.worker_peak_bytes == 0 {
+        if self.worker_peak_bytes == 0 && self.refused_bytes == 0 {
             return writeln!(f, "// {label}: not used in {periods}");
         }
         writeln!(f, "// {label}, after {periods}")?;
@@ -80,6 +86,13 @@ impl fmt::Display for Advice {
             "    // The busiest worker took {}.",
             Bytes(self.worker_peak_bytes)
         )?;
+        if self.refused_bytes > 0 {
+            writeln!(
+                f,
+                "    // A limit refused allocations of up to {}.",
+                Bytes(self.refused_bytes)
+            )?;
+        }
         writeln!(
             f,
             "    worker_capacity_bytes: {},",
