@@ -2,9 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod picture;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, fs, mem};
@@ -23,8 +24,8 @@ use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
 ///
-/// Play a session with it; when the app exits, it writes a table to a file and logs settings as code
-/// to paste. Ask [`FrameArenaRecorder`] for either at any time.
+/// Play a session with it; when the app exits, it writes a table and a picture to files, and logs
+/// settings as code to paste. Ask [`FrameArenaRecorder`] for any of them at any time.
 ///
 /// ```
 /// use bevy_app::App;
@@ -44,6 +45,8 @@ use crate::sites::Site;
 pub struct FrameArenaRecorderPlugin {
     /// The file for the table, as CSV, written when the app exits. Default: none.
     pub file: Option<PathBuf>,
+    /// The file for the picture, as SVG, written when the app exits. Default: none.
+    pub picture: Option<PathBuf>,
     /// The time that a line of the table stands for: it has the highest figures of its frames.
     /// Default: a second.
     pub interval: Duration,
@@ -53,6 +56,7 @@ impl Default for FrameArenaRecorderPlugin {
     fn default() -> Self {
         Self {
             file: None,
+            picture: None,
             interval: Duration::from_secs(1),
         }
     }
@@ -60,7 +64,8 @@ impl Default for FrameArenaRecorderPlugin {
 
 impl Plugin for FrameArenaRecorderPlugin {
     fn build(&self, app: &mut App) {
-        let (interval, file) = (self.interval, self.file.clone());
+        let interval = self.interval;
+        let (table, picture) = (self.file.clone(), self.picture.clone());
         let mut without = WithoutReport::default();
         let record = move |report: Option<Res<FrameArenaReport>>,
                            time: Option<Res<Time<Real>>>,
@@ -78,7 +83,7 @@ impl Plugin for FrameArenaRecorderPlugin {
                 recorder.end_interval(elapsed);
             }
             if exits {
-                recorder.finish(file.as_ref());
+                recorder.finish(table.as_deref(), picture.as_deref());
             }
         };
         app.init_resource::<FrameArenaRecorder>()
@@ -135,7 +140,8 @@ const HEADER: &str = "seconds,arenas,worker,used_bytes,peak_bytes,reserved_bytes
 impl FrameArenaRecorder {
     /// Returns the table: a line for each interval and set of arenas, with the worker `all`, and
     /// one for each worker that was busy in it. With the feature `sites` also one for each line of
-    /// code that took memory, as `src/cull.rs:12`.
+    /// code that took memory, as `src/cull.rs:12`. If several periods ended in a frame, as fixed steps
+    /// may, the last one counts.
     pub fn csv(&self) -> String {
         let mut table = String::from(HEADER);
         for (end, line) in &self.lines {
@@ -156,6 +162,13 @@ impl FrameArenaRecorder {
             );
         }
         table
+    }
+
+    /// Returns a picture, as SVG: over the time of the run, the peak of each set of arenas and what it
+    /// used, and the peaks of its busiest workers. With the feature `sites` also those of
+    /// the sites that took most.
+    pub fn svg(&self) -> String {
+        picture::picture(&self.lines)
     }
 
     /// Returns settings that would suit what was recorded, as code to paste.
@@ -227,12 +240,20 @@ impl FrameArenaRecorder {
         self.lines.extend(lines.into_iter().map(|line| (end, line)));
     }
 
-    fn finish(&self, file: Option<&PathBuf>) {
+    fn finish(&self, table: Option<&Path>, picture: Option<&Path>) {
         info!("settings that would suit this run:\n{}", self.advice());
-        if let Some(file) = file
-            && let Err(error) = fs::write(file, self.csv())
-        {
-            warn!("the table of the run could not be written: {error}");
+        if let Some(file) = table {
+            write_file(file, &self.csv());
         }
+        if let Some(file) = picture {
+            write_file(file, &self.svg());
+        }
+    }
+}
+
+fn write_file(file: &Path, text: &str) {
+    if let Err(error) = fs::write(file, text) {
+        let file = file.display();
+        warn!("the record of the run could not be written to `{file}`: {error}");
     }
 }

@@ -1,6 +1,7 @@
 //! The block of one set of arenas.
 #![forbid(unsafe_code)]
 
+use std::mem;
 use std::time::Duration;
 
 use bevy_color::Color;
@@ -34,6 +35,8 @@ pub(super) struct Block {
     budget: Entity,
     details: Option<Details>,
     problems: ProblemList,
+    /// How many periods had ended at the last picture.
+    periods: u64,
 }
 
 /// A number, and its part of the bar.
@@ -108,6 +111,7 @@ impl Block {
             budget,
             details,
             problems: ProblemList::spawn(builder, block, prefix, lines),
+            periods: 0,
         }
     }
 
@@ -120,16 +124,7 @@ impl Block {
         interval: Duration,
     ) {
         let usage = &report.usage;
-        let workers = Count(usage.active_workers as u64, "worker");
-        let period = if self.details.is_some() {
-            "frame"
-        } else {
-            "period"
-        };
-        painter.text(
-            self.period,
-            format_args!("{workers}, {period} {}", usage.frame),
-        );
+        self.draw_period(painter, report);
         let budget = report.settings.budget_bytes;
         let whole = budget.unwrap_or(usage.reserved_bytes);
         for (figure, word, bytes) in [
@@ -148,6 +143,29 @@ impl Block {
             details.draw(painter, report, history, interval);
         }
         self.problems.draw(painter, history, interval.as_secs_f32());
+    }
+
+    /// Shows which period the figures are of; of one that goes on for longer, what it has used so far.
+    fn draw_period(&mut self, painter: &mut Painter, report: &ArenaReport) {
+        let ArenaReport {
+            usage,
+            totals,
+            so_far,
+            ..
+        } = report;
+        let goes_on = mem::replace(&mut self.periods, totals.periods) == totals.periods;
+        if goes_on && so_far.used_bytes > 0 {
+            let used = Bytes(so_far.used_bytes);
+            let number = totals.periods;
+            return painter.text(self.period, format_args!("period {number}: {used} so far"));
+        }
+        let workers = Count(usage.active_workers as u64, "worker");
+        let period = match self.details {
+            Some(_) => "frame",
+            None => "period",
+        };
+        let number = usage.frame;
+        painter.text(self.period, format_args!("{workers}, {period} {number}"));
     }
 }
 

@@ -48,7 +48,8 @@ impl Advice {
         let usage = &report.usage;
         let is_new = self.periods != report.totals.periods;
         self.periods = report.totals.periods;
-        let peaks = usage.workers.iter().map(|worker| worker.peak_bytes);
+        // Not the peak of the last period: several may have ended in a frame.
+        let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
         self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
         self.refused_bytes = usage.largest_refusal_bytes;
         self.reserved_bytes = self.reserved_bytes.max(usage.reserved_bytes);

@@ -1,8 +1,10 @@
 //! What the overlay says is what `usage()` says.
 
-use bevy_app::App;
+use bevy_app::{App, Plugin};
+use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
-    FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaSettings, FrameArenas, OverflowPolicy,
+    ArenasOf, FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaPacePlugin, FrameArenaSettings,
+    FrameArenas, OverflowPolicy,
 };
 
 use super::screen::{allocate, app, percent, report, text};
@@ -310,4 +312,32 @@ fn without_arenas_there_is_no_window_and_no_panic() {
             .single(app.world())
             .is_err()
     );
+}
+
+#[test]
+fn a_period_that_goes_on_shows_what_it_has_used_so_far() {
+    struct Dungeon;
+    let mut app = app(
+        FrameArenaSettings::default(),
+        FrameArenaOverlayConfig::default(),
+    );
+    // The app is finished, and would refuse a plugin.
+    FrameArenaPacePlugin::<Dungeon>::by_hand().build(&mut app);
+    app.update();
+    app.update();
+    let period = |app: &mut App| text(app, "dungeon_arena/period");
+    assert_eq!(period(&mut app), "0 workers, period 0");
+    let arenas = app.world().resource::<ArenasOf<Dungeon>>();
+    arenas.local().alloc([0_u8; 98 * KIB]);
+    app.update();
+    app.update();
+    assert_eq!(period(&mut app), "period 0: 98 KiB so far");
+    let world = app.world_mut();
+    world
+        .run_system_once(ArenasOf::<Dungeon>::end_period)
+        .expect("it runs");
+    app.update();
+    app.update();
+    assert_eq!(period(&mut app), "1 worker, period 0");
+    assert_eq!(text(&mut app, "dungeon_arena/used"), "used 98 KiB");
 }

@@ -4,3 +4,5 @@ mod figures;
 mod layout;
 mod pointer;
 mod screen;
+#[cfg(feature = "sites")]
+mod sites;
