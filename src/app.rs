@@ -1,7 +1,6 @@
 //! The Bevy side: plugins, schedules, diagnostics and the hand-over to other worlds.
 
 mod blame;
-mod bytes;
 mod clock;
 mod diagnostics;
 mod extracted_frame;
@@ -21,8 +20,6 @@ mod sub_app;
 mod warnings;
 
 #[cfg(feature = "overlay")]
-pub(crate) use self::bytes::Bytes;
-#[cfg(feature = "overlay")]
 pub(crate) use self::clock::{Timer, now};
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
 pub use self::extracted_frame::ExtractedFrame;
@@ -41,3 +38,4 @@ pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub(crate) use self::report::WithoutReport;
 pub use self::report::{ArenaReport, ArenaTotals, FrameArenaReport, PeriodSoFar};
 pub use self::sub_app::FrameArenaSubAppPlugin;
+pub(crate) use crate::error::Bytes;

@@ -66,7 +66,7 @@ use crate::stamp::{self, Stamp, UNSET};
 ///
 /// | | a reference, within the system | a handle, for other systems and the next frame | a container, which grows and drops |
 /// |---|---|---|---|
-/// | a value | [`alloc`], [`alloc_with`], [`alloc_try_with`] | [`share`], [`share_with`] | [`boxed`] |
+/// | a value | [`alloc`], [`alloc_with`], [`alloc_try_with`] | [`share`], [`share_with`], [`share_try_with`] | [`boxed`] |
 /// | a copy of a slice | [`alloc_slice_copy`], [`alloc_slice_clone`] | [`share_slice_copy`], [`share_slice_clone`] | [`vec`], `extend_from_slice` |
 /// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_default`](Self::alloc_slice_fill_default), [`…_with`](Self::alloc_slice_fill_with) | [`share_slice_fill_copy`], [`…_default`](Self::share_slice_fill_default), [`…_with`](Self::share_slice_fill_with) | [`vec`], `resize` |
 /// | what an iterator yields | [`alloc_slice_fill_iter`] | [`share_iter`] | [`collect`] |
@@ -80,6 +80,7 @@ use crate::stamp::{self, Stamp, UNSET};
 /// [`alloc_try_with`]: Self::alloc_try_with
 /// [`share`]: Self::share
 /// [`share_with`]: Self::share_with
+/// [`share_try_with`]: Self::share_try_with
 /// [`boxed`]: Self::boxed
 /// [`alloc_slice_copy`]: Self::alloc_slice_copy
 /// [`alloc_slice_clone`]: Self::alloc_slice_clone
@@ -324,7 +325,7 @@ impl FrameArena {
     pub fn overflows(&self) -> u32 {
         let is_beyond_plan = || self.peak_bytes() > self.growth.first_bytes();
         let first = self.has_large_first.load(Relaxed) && is_beyond_plan();
-        self.chain.moves() + u32::from(first)
+        self.chain.moves().saturating_add(u32::from(first))
     }
 
     pub(crate) fn stamp(&self) -> Stamp {

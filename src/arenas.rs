@@ -7,6 +7,7 @@ mod generation;
 mod lease;
 mod lookup;
 mod meter;
+mod misses;
 #[cfg(feature = "bevy")]
 mod pace;
 mod parking;
@@ -22,12 +23,13 @@ mod worker;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 pub use self::collector::{Batch, FrameCollector, FrameGroup};
 use self::generation::Common;
 pub use self::lease::{FrameLease, LeasedHandle};
 use self::meter::Meter;
+use self::misses::Misses;
+pub use self::misses::StaleLookup;
 use self::parking::Parking;
 use self::ring::Ring;
 pub use self::scratch::Scratch;
@@ -118,7 +120,7 @@ impl FrameArenas {
             stock: Stock::for_all_cores(&settings, &budget),
             budget,
             settings,
-            stale_lookups: AtomicU64::new(0),
+            misses: Misses::default(),
             stale_sites: SiteTable::default(),
         });
         let ring = Ring::new(&common);

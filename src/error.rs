@@ -1,7 +1,16 @@
 //! What can go wrong with an allocation, in numbers.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod names;
 
 use std::error::Error;
 use std::fmt;
+
+#[cfg(feature = "bevy")]
+pub(crate) use self::bytes::Bytes;
+use self::bytes::Exactly;
+pub(crate) use self::names::{Arenas, Short};
 
 /// Why an arena could not provide memory.
 ///
@@ -24,6 +33,9 @@ pub enum ArenaError {
         remaining: usize,
         /// The limit.
         limit: ArenaLimit,
+        /// The type of the pace that the arena is of, as [`type_name`](std::any::type_name) writes
+        /// it; `None` if it is the frame, or the arena is standalone.
+        pace: Option<&'static str>,
     },
     /// `len` elements take more bytes than an allocation may have (`isize::MAX`).
     TooLong {
@@ -55,30 +67,41 @@ impl fmt::Display for ArenaError {
         match *self {
             Self::AllocationFailed { requested } => write!(
                 f,
-                "the global allocator has no block of {requested} bytes for a frame arena"
+                "the global allocator has no block of {} for an arena",
+                Exactly(requested),
             ),
             Self::Exhausted {
                 requested,
                 align,
                 remaining,
                 limit: ArenaLimit::Worker { bytes },
+                pace,
             } => write!(
                 f,
-                "frame arena exhausted: {requested} bytes requested, aligned to {align}, and \
-                 {remaining} of {bytes} bytes remain; raise \
+                "{}arena{} exhausted: {} requested, aligned to {align}, and {} of {} remain; raise \
                  `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
-                 `OverflowPolicy::Grow`"
+                 `OverflowPolicy::Grow`",
+                Frame(pace),
+                Of(pace),
+                Exactly(requested),
+                Exactly(remaining),
+                Exactly(bytes),
             ),
             Self::Exhausted {
                 requested,
                 align,
                 remaining,
                 limit: ArenaLimit::Budget { bytes },
+                pace,
             } => write!(
                 f,
-                "frame arena budget exhausted: {requested} bytes requested, aligned to {align}, \
-                 and {remaining} of {bytes} bytes remain for all workers and generations; raise \
-                 `FrameArenaSettings::budget_bytes`"
+                "{}arena budget{} exhausted: {} requested, aligned to {align}, and {} of {} remain \
+                 for all workers and generations; raise `FrameArenaSettings::budget_bytes`",
+                Frame(pace),
+                Of(pace),
+                Exactly(requested),
+                Exactly(remaining),
+                Exactly(bytes),
             ),
             Self::TooLong { len, element_bytes } => write!(
                 f,
@@ -91,6 +114,30 @@ impl fmt::Display for ArenaError {
 }
 
 impl Error for ArenaError {}
+
+/// Whose arena it is, before the word.
+struct Frame(Option<&'static str>);
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("frame "),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+/// The resource of a pace that is not the frame, behind the word.
+pub(crate) struct Of(pub(crate) Option<&'static str>);
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => Ok(()),
+            pace => write!(f, " of {}", Arenas(pace)),
+        }
+    }
+}
 
 /// Panics with the text of `error`.
 #[cold]

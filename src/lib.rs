@@ -171,7 +171,7 @@ pub use app::{
 pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
 pub use arenas::{
     Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
-    WorkerUsage,
+    StaleLookup, WorkerUsage,
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
@@ -179,7 +179,7 @@ pub use containers::{
 pub use error::{ArenaError, ArenaLimit};
 #[cfg(feature = "free_list")]
 pub use free_list::FreeList;
-pub use handles::{FrameHandle, HandleError, StepCrossing};
+pub use handles::{FrameHandle, HandleError, Shareable, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};

@@ -33,6 +33,9 @@ const BLOCK_LENGTH: u64 = 1 << 16;
 /// The first stamp of standalone arenas; those of runs are lower.
 const FIRST_BLOCK: Stamp = 1 << 63;
 
+/// The first stamp of scratch; those of standalone arenas are lower.
+const FIRST_SCRATCH: Stamp = FIRST_BLOCK + (1 << 62);
+
 /// The first stamp of the first run.
 const FIRST_RUN: Stamp = UNSET + 1;
 
@@ -42,6 +45,9 @@ static NEXT_RUN: AtomicU64 = AtomicU64::new(FIRST_RUN);
 /// The process-wide counter of blocks, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
 
+/// The process-wide counter of blocks for scratch, always a multiple of [`BLOCK_LENGTH`].
+static NEXT_SCRATCH: AtomicU64 = AtomicU64::new(FIRST_SCRATCH);
+
 /// Takes `count` stamps below `limit` and returns the first.
 fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
     // Uniqueness needs the atomicity of the update alone, so relaxed is enough.
@@ -49,20 +55,30 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^31 `FrameArenas` and 2^47 lone arenas outlast any process")
+        .expect("2^31 `FrameArenas` and 2^46 lone arenas outlast any process")
 }
 
 /// Returns a stamp for a standalone arena.
 ///
 /// The arena owns those that [`after`] gives from it on, too.
 pub(crate) fn standalone() -> Stamp {
+    take(&NEXT_BLOCK, BLOCK_LENGTH, FIRST_SCRATCH)
+}
+
+/// Returns a stamp for an arena of scratch, as [`standalone`] does for others.
+pub(crate) fn scratch() -> Stamp {
     // The largest number itself, `SPARE`, is never given.
-    take(&NEXT_BLOCK, BLOCK_LENGTH, Stamp::MAX)
+    take(&NEXT_SCRATCH, BLOCK_LENGTH, Stamp::MAX)
 }
 
 /// Whether a standalone arena has, or had, this stamp.
 pub(crate) fn is_standalone(stamp: Stamp) -> bool {
-    (FIRST_BLOCK..SPARE).contains(&stamp)
+    (FIRST_BLOCK..FIRST_SCRATCH).contains(&stamp)
+}
+
+/// Whether an arena of scratch has, or had, this stamp.
+pub(crate) fn is_scratch(stamp: Stamp) -> bool {
+    (FIRST_SCRATCH..SPARE).contains(&stamp)
 }
 
 /// Returns the number of the frame that a run gave `stamp` to, counted from the run's first.
@@ -86,10 +102,21 @@ pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
     }
 }
 
-/// Returns the stamp that follows one of [`standalone`] or of this function; each may be passed once.
+/// Returns the stamp that follows one of [`standalone`], of [`scratch`] or of this function; each may
+/// be passed once.
 #[inline]
 pub(crate) fn after(stamp: Stamp) -> Stamp {
-    next_in_block(stamp).unwrap_or_else(standalone)
+    next_in_block(stamp).unwrap_or_else(|| in_another_block(stamp))
+}
+
+/// Returns the first stamp of a new block, for the kind of arena that has `stamp`.
+#[cold]
+pub(crate) fn in_another_block(stamp: Stamp) -> Stamp {
+    if is_scratch(stamp) {
+        scratch()
+    } else {
+        standalone()
+    }
 }
 
 /// Returns the stamp that follows, unless that takes another block. No other thread is asked.
@@ -172,6 +199,21 @@ mod tests {
         }
         assert_eq!(stamp, first + BLOCK_LENGTH - 1);
         assert!(after(stamp) >= other + BLOCK_LENGTH);
+    }
+
+    #[test]
+    fn scratch_is_told_from_standalone_arenas_in_all_its_blocks() {
+        let alone = [standalone(), in_another_block(standalone())];
+        let first = scratch();
+        let last = first + BLOCK_LENGTH - 1;
+        for stamp in [first, last, after(last), in_another_block(first)] {
+            assert!(is_scratch(stamp) && !is_standalone(stamp));
+            assert!(!alone.contains(&stamp));
+        }
+        assert_ne!(after(last), first);
+        for stamp in alone.into_iter().chain([FIRST_RUN, UNSET, SPARE]) {
+            assert!(!is_scratch(stamp));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::bytes::Bytes;
+use super::Bytes;
 use super::problems::Kind;
 use crate::sites::SiteUsage;
 

@@ -50,11 +50,11 @@ impl ExtractedFrame {
 
     /// Returns what a handle names, if it was made in an extracted frame.
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         let found = self.leases.iter().find_map(|lease| lease.find(handle));
         if let (None, Some(lease)) = (found, self.lease()) {
-            lease.count_miss(handle);
+            lease.count_miss(handle, || self.why_not(handle));
         }
         found
     }
@@ -65,7 +65,7 @@ impl ExtractedFrame {
     /// If the handle was not made in an extracted frame, was made by other arenas than the main
     /// world's, or was never set; see [`HandleError`].
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
         self.get(handle).ok_or_else(|| self.why_not(handle))
     }
@@ -78,7 +78,7 @@ impl ExtractedFrame {
     /// assert_eq!(frame.slice(FrameHandle::<[u32]>::default()), []);
     /// ```
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
         self.get(handle).unwrap_or_default()
     }
@@ -91,7 +91,7 @@ impl ExtractedFrame {
     /// assert_eq!(frame.text(FrameHandle::default()), "");
     /// ```
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn text(&self, handle: FrameHandle<str>) -> &str {
         self.get(handle).unwrap_or_default()
     }

@@ -9,7 +9,7 @@ use bevy_ecs::system::Res;
 use bevy_time::{Real, Time};
 use tracing::info;
 
-use super::bytes::Bytes;
+use super::Bytes;
 use super::clock::{Timer, now};
 use super::report::{ArenaReport, ArenaTotals, FrameArenaReport, PeriodSoFar, WithoutReport};
 

@@ -4,9 +4,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::bytes::Bytes;
+use super::Bytes;
 use super::report::ArenaReport;
-use crate::arenas::WorkerUsage;
+use crate::arenas::{StaleLookup, WorkerUsage};
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
 
 /// Parked generations up to here are what a task or a late reader needs; more look like a leak.
@@ -39,7 +39,10 @@ pub(crate) enum Problem {
         reserved_bytes: usize,
     },
     /// Handles were looked up too late, or in the wrong arenas.
-    Stale { lookups: u64 },
+    Stale {
+        lookups: u64,
+        first: Option<StaleLookup>,
+    },
 }
 
 /// The setting behind an overflow or a refusal.
@@ -71,6 +74,7 @@ pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem>
     });
     let stale = (usage.stale_lookups > 0).then_some(Problem::Stale {
         lookups: usage.stale_lookups,
+        first: usage.first_stale_lookup,
     });
     let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
         generations: usage.parked,
@@ -224,7 +228,17 @@ impl fmt::Display for Problem {
                  Drop each `FrameLease` when its reader is done",
                 Bytes(reserved_bytes),
             ),
-            Self::Stale { lookups } => write!(
+            Self::Stale {
+                lookups,
+                first: Some(first),
+            } => write!(
+                f,
+                "look-ups of stale or foreign handles in a frame: {lookups}. The first: {first}"
+            ),
+            Self::Stale {
+                lookups,
+                first: None,
+            } => write!(
                 f,
                 "look-ups of stale or foreign handles in a frame: {lookups}. Read a handle in its \
                  frame or the next, lease its frame (`FrameArenas::lease_of`), or raise \

@@ -1,6 +1,7 @@
 //! The bytes that a set of arenas may take from the global allocator, and has taken.
 #![forbid(unsafe_code)]
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// One limit, shared by every chunk of every worker and generation.
@@ -13,6 +14,8 @@ pub(crate) struct Budget {
     refusals: AtomicU32,
     /// The largest of all of them.
     largest_refusal_bytes: AtomicUsize,
+    /// The type of the pace that the arenas are of, if it is not the frame: for errors.
+    pace: OnceLock<&'static str>,
 }
 
 impl Budget {
@@ -22,7 +25,19 @@ impl Budget {
             reserved_bytes: AtomicUsize::new(0),
             refusals: AtomicU32::new(0),
             largest_refusal_bytes: AtomicUsize::new(0),
+            pace: OnceLock::new(),
         }
+    }
+
+    /// Says which pace the arenas are of, once.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn set_pace(&self, type_name: &'static str) {
+        self.pace.get_or_init(|| type_name);
+    }
+
+    /// Returns the pace that the arenas are of, if it is not the frame.
+    pub(super) fn pace(&self) -> Option<&'static str> {
+        self.pace.get().copied()
     }
 
     pub(crate) fn limit_bytes(&self) -> usize {

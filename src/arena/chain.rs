@@ -22,7 +22,9 @@ pub(super) struct Chain {
     /// Bytes used in the chunks before the active one.
     closed_bytes: AtomicUsize,
     capacity_bytes: AtomicUsize,
-    /// How often the arena moved on to another chunk since it was rewound.
+    /// How often the arena moved on to another chunk since it was rewound. It stays at its largest:
+    /// scopes give back what they took and not the count, so an arena that lives by scopes alone may
+    /// get there.
     moves: AtomicU32,
 }
 
@@ -136,7 +138,7 @@ impl Chain {
             let used = cursor.used_bytes();
             chunks[index - 1].used_bytes = used;
             self.closed_bytes.store(self.closed_bytes() + used, Relaxed);
-            self.moves.store(self.moves() + 1, Relaxed);
+            self.moves.store(self.moves().saturating_add(1), Relaxed);
         }
         self.active.set(index);
         cursor.enter(&chunks[index]);
@@ -206,5 +208,25 @@ impl Chain {
         *cursor = Cursor::nowhere();
         self.chunks.get_mut().clear();
         *self.capacity_bytes.get_mut() = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::arena::budget::Budget;
+
+    #[test]
+    fn an_arena_may_move_on_for_ever() {
+        let budget = Arc::new(Budget::new(None));
+        let (chain, cursor) = (Chain::default(), Cursor::nowhere());
+        chain.moves.store(u32::MAX - 1, Relaxed);
+        for _ in 0..4 {
+            let chunk = Chunk::new(128, 1, &budget).expect("a small block");
+            chain.push(&cursor, chunk).expect("a place in the list");
+        }
+        assert_eq!(chain.moves(), u32::MAX);
     }
 }

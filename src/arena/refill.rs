@@ -90,6 +90,7 @@ impl FrameArena {
             align: layout.align(),
             remaining,
             limit,
+            pace: self.budget.pace(),
         }
     }
 }

@@ -111,7 +111,7 @@ impl FrameArena {
     fn stamp_for_scope(&mut self) -> Stamp {
         // From a block of its own: a reset gives the stamps of the arena's one.
         self.scope_stamp = match self.scope_stamp {
-            UNSET => stamp::standalone(),
+            UNSET => stamp::in_another_block(self.stamp),
             last => stamp::after(last),
         };
         self.scope_stamp

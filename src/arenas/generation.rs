@@ -2,13 +2,13 @@
 #![expect(unsafe_code, reason = "lends arenas to their owners; resolves handles")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::claims::Claims;
+use super::misses::Misses;
 use super::thread::ThreadToken;
 use super::worker::Worker;
 use crate::arena::{Budget, FrameArena, Stock, WINDOW_STEPS};
-use crate::handles::FrameHandle;
+use crate::handles::{FrameHandle, HandleError};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Line, SiteTable};
@@ -22,8 +22,8 @@ pub(super) struct Common {
     /// First chunks for the workers to come.
     pub(super) stock: Stock,
     /// Lookups that failed since the last swap.
-    pub(super) stale_lookups: AtomicU64,
-    /// Where they were made, if the feature `sites` is on.
+    pub(super) misses: Misses,
+    /// Where all of them were made, if the feature `sites` is on.
     pub(super) stale_sites: SiteTable,
 }
 
@@ -77,7 +77,10 @@ impl Generation {
     /// Returns what `handle` names, if it was made in this generation.
     #[inline]
     pub(super) fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        // SAFETY: it is neither recycled nor dropped while it is borrowed.
+        // SAFETY:
+        // - the stamp is one that a run has given, which is never `UNSET`: an unset handle does not
+        //   match; or it is `SPARE`, which no handle has, because nobody allocates there;
+        // - the generation is neither recycled nor dropped while it is borrowed.
         unsafe { handle.resolve(self.stamp) }
     }
 
@@ -124,9 +127,9 @@ impl Generation {
 
     /// Counts a lookup that failed.
     #[cold]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub(super) fn count_stale_lookup(&self) {
-        self.common.stale_lookups.fetch_add(1, Relaxed);
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
+    pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
+        self.common.misses.note(why);
         self.common.stale_sites.note_stale(Line::caller());
     }
 

@@ -57,11 +57,11 @@ impl FrameLease {
     /// assert_eq!((lease.get(leased), lease.get(later)), (Some(&1), None));
     /// ```
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         let found = self.find(handle);
         if found.is_none() {
-            self.count_miss(handle);
+            self.count_miss(handle, || HandleError::in_lease(handle, self.stamp()));
         }
         found
     }
@@ -74,10 +74,14 @@ impl FrameLease {
 
     /// Counts a lookup that failed, unless the handle is unset.
     #[cold]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub(crate) fn count_miss<T: ?Sized>(&self, handle: FrameHandle<T>) {
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
+    pub(crate) fn count_miss<T: ?Sized>(
+        &self,
+        handle: FrameHandle<T>,
+        why: impl FnOnce() -> HandleError,
+    ) {
         if !handle.is_unset() {
-            self.generation.count_stale_lookup();
+            self.generation.count_stale_lookup(why);
         }
     }
 
@@ -101,7 +105,7 @@ impl FrameLease {
     /// If the handle was made in another frame or by other arenas, or was never set; see
     /// [`HandleError`].
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
         match self.get(handle) {
             Some(value) => Ok(value),
@@ -120,7 +124,7 @@ impl FrameLease {
     /// assert_eq!(lease.slice(FrameHandle::<[u32]>::default()), []);
     /// ```
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
         self.get(handle).unwrap_or_default()
     }
@@ -136,7 +140,7 @@ impl FrameLease {
     /// assert_eq!(lease.text(FrameHandle::default()), "");
     /// ```
     #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn text(&self, handle: FrameHandle<str>) -> &str {
         self.get(handle).unwrap_or_default()
     }

@@ -5,7 +5,6 @@ use std::ops::Index;
 
 use super::{FrameArenas, FrameLease, LeasedHandle};
 use crate::handles::{FrameHandle, HandleError};
-use crate::stamp::{Stamp, UNSET};
 
 /// # Reading what was shared
 impl FrameArenas {
@@ -22,13 +21,14 @@ impl FrameArenas {
     /// assert_eq!(arenas.get(handle), None);
     /// ```
     ///
-    /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset.
+    /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset; of the
+    /// first in each frame, it says what was looked up and why it failed.
     #[inline]
     #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // The current frame by itself: most lookups end with one comparison.
         if !self.ring.is_current(handle.stamp()) && !self.ring.holds(handle.stamp()) {
-            self.count_miss(handle.stamp());
+            self.count_miss(handle);
             return None;
         }
         debug_assert!(
@@ -81,7 +81,8 @@ impl FrameArenas {
     /// assert_eq!(arenas.slice(visible), [3, 5]);
     /// ```
     ///
-    /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset.
+    /// Lookups that fail are counted in [`usage`](Self::usage), unless the handle is unset; of the
+    /// first in each frame, it says what was looked up and why it failed.
     #[inline]
     #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
@@ -125,12 +126,12 @@ impl FrameArenas {
     ///
     /// # Errors
     /// If the handle is stale, was made by other arenas, or was never set; see [`HandleError`].
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn lease_of<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<FrameLease, HandleError> {
         match self.ring.generation_of(handle.stamp()) {
             Some(generation) => Ok(FrameLease::new(generation)),
             None => {
-                self.count_miss(handle.stamp());
+                self.count_miss(handle);
                 Err(self.why_not(handle))
             }
         }
@@ -150,7 +151,7 @@ impl FrameArenas {
     ///
     /// # Errors
     /// If the handle is stale, was made by other arenas, or was never set; see [`HandleError`].
-    #[cfg_attr(feature = "sites", track_caller)]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
     pub fn lease_handle<T: ?Sized>(
         &self,
         handle: FrameHandle<T>,
@@ -160,11 +161,12 @@ impl FrameArenas {
     }
 
     #[cold]
-    #[cfg_attr(feature = "sites", track_caller)]
-    fn count_miss(&self, stamp: Stamp) {
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
+    fn count_miss<T: ?Sized>(&self, handle: FrameHandle<T>) {
         // A handle that was never set is no sign of a reader that comes too late.
-        if stamp != UNSET {
-            self.ring.current().count_stale_lookup();
+        if !handle.is_unset() {
+            let why = || self.why_not(handle);
+            self.ring.current().count_stale_lookup(why);
         }
     }
 

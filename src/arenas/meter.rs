@@ -53,7 +53,7 @@ impl Meter {
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
-        usage.stale_lookups = common.stale_lookups.swap(0, Relaxed);
+        (usage.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
         usage.refusals = common.budget.take_refusals();
     }
 

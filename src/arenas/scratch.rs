@@ -308,7 +308,7 @@ impl ScratchStore {
     #[inline(never)]
     fn make_slot(&self, stack: &Stack) -> NonNull<Slot> {
         let budget = Arc::clone(&self.budget);
-        let arena = FrameArena::in_budget(&self.settings, budget, stamp::standalone());
+        let arena = FrameArena::in_budget(&self.settings, budget, stamp::scratch());
         // SAFETY: the caller, `take`, has found the stack that this thread claimed.
         unsafe { stack.add(Slot::new(arena)) }
     }

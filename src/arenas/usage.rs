@@ -4,6 +4,7 @@
 use std::mem;
 use std::sync::Arc;
 
+use super::misses::StaleLookup;
 use crate::sites::SiteList;
 
 /// The figures of the frame that ended with the last swap.
@@ -38,6 +39,9 @@ pub struct FrameUsage {
     pub generations: usize,
     /// Lookups of stale or foreign handles in that frame.
     pub stale_lookups: u64,
+    /// The first of them: the type of its handle, its age, and which line made it and looked it up,
+    /// as far as the build knows.
+    pub first_stale_lookup: Option<StaleLookup>,
     /// The threads that allocated in that frame.
     pub active_workers: usize,
     /// The use of each worker, by the name of its thread.

@@ -81,13 +81,16 @@ pub enum HandleError {
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
-    /// The handle was made by other arenas: of another world, app or pace, or a standalone arena.
+    /// The handle was made by other arenas: of another world, app or pace, a standalone arena, or
+    /// scratch.
     #[non_exhaustive]
     Foreign {
         /// The type that the handle names, as [`type_name`] writes it.
         type_name: &'static str,
         /// Whether a standalone [`FrameArena`](crate::FrameArena) made it.
         is_standalone: bool,
+        /// Whether [`Scratch`](crate::Scratch) made it.
+        is_scratch: bool,
         /// The type of the pace that made it, as [`type_name`] writes it; `None` if it is the
         /// frame, or unknown.
         made_in: Option<&'static str>,
@@ -160,6 +163,7 @@ impl HandleError {
             stamp => Self::Foreign {
                 type_name,
                 is_standalone: stamp::is_standalone(stamp),
+                is_scratch: stamp::is_scratch(stamp),
                 made_in: stamp::name_of_run(stamp),
                 read_in,
                 made_at: handle.made_at(),

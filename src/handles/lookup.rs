@@ -23,7 +23,7 @@ impl FrameArena {
     pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // SAFETY:
         // - an arena's stamp is given once, or is that of its whole generation, whose handles live
-        //   as long;
+        //   as long; it is never `UNSET`, so an unset handle does not match;
         // - neither the arena nor its generation is recycled or dropped while the arena is borrowed.
         unsafe { handle.resolve(self.stamp()) }
     }

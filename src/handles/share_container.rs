@@ -6,12 +6,12 @@
 
 use std::ptr::NonNull;
 
-use super::FrameHandle;
+use super::{FrameHandle, Shareable};
 use crate::containers::{FrameBox, FrameString, FrameVec};
 use crate::error::{ArenaError, fail};
 
 /// # For other systems and the next frame
-impl<T: Send + Sync + 'static> FrameVec<'_, T> {
+impl<T> FrameVec<'_, T> {
     /// Turns the vector into a handle, without copying its elements: for components, resources,
     /// messages, other systems and the next frame.
     ///
@@ -34,7 +34,10 @@ impl<T: Send + Sync + 'static> FrameVec<'_, T> {
     /// ```
     #[inline]
     #[track_caller]
-    pub fn share(self) -> FrameHandle<[T]> {
+    pub fn share(self) -> FrameHandle<[T]>
+    where
+        T: Shareable,
+    {
         match self.try_share() {
             Ok(handle) => handle,
             Err(error) => fail(error),
@@ -47,7 +50,10 @@ impl<T: Send + Sync + 'static> FrameVec<'_, T> {
     /// If the elements need dropping and the arena has no room for the note of it. They are
     /// dropped then.
     #[track_caller]
-    pub fn try_share(mut self) -> Result<FrameHandle<[T]>, ArenaError> {
+    pub fn try_share(mut self) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Shareable,
+    {
         self.shrink_to_fit();
         let arena = self.arena();
         let room = arena.try_room_for_drop::<T>()?;
@@ -59,7 +65,7 @@ impl<T: Send + Sync + 'static> FrameVec<'_, T> {
     }
 }
 
-impl<T: Send + Sync + 'static> FrameBox<'_, T> {
+impl<T> FrameBox<'_, T> {
     /// Turns the box into a handle, without copying its value.
     ///
     /// Nobody can change the value any more. If it has a destructor, it is dropped when the
@@ -79,7 +85,10 @@ impl<T: Send + Sync + 'static> FrameBox<'_, T> {
     /// ```
     #[inline]
     #[track_caller]
-    pub fn share(self) -> FrameHandle<T> {
+    pub fn share(self) -> FrameHandle<T>
+    where
+        T: Shareable,
+    {
         match self.try_share() {
             Ok(handle) => handle,
             Err(error) => fail(error),
@@ -93,7 +102,10 @@ impl<T: Send + Sync + 'static> FrameBox<'_, T> {
     /// then.
     #[inline]
     #[track_caller]
-    pub fn try_share(self) -> Result<FrameHandle<T>, ArenaError> {
+    pub fn try_share(self) -> Result<FrameHandle<T>, ArenaError>
+    where
+        T: Shareable,
+    {
         let arena = Self::arena(&self);
         let room = arena.try_room_for_drop::<T>()?;
         let value = NonNull::from(Self::leak(self));
@@ -104,7 +116,7 @@ impl<T: Send + Sync + 'static> FrameBox<'_, T> {
     }
 }
 
-impl<T: Send + Sync + 'static> FrameBox<'_, [T]> {
+impl<T> FrameBox<'_, [T]> {
     /// Turns the boxed slice into a handle, as [`FrameVec::share`] does.
     ///
     /// # Panics
@@ -121,7 +133,10 @@ impl<T: Send + Sync + 'static> FrameBox<'_, [T]> {
     /// ```
     #[inline]
     #[track_caller]
-    pub fn share(self) -> FrameHandle<[T]> {
+    pub fn share(self) -> FrameHandle<[T]>
+    where
+        T: Shareable,
+    {
         self.into_vec().share()
     }
 
@@ -131,7 +146,10 @@ impl<T: Send + Sync + 'static> FrameBox<'_, [T]> {
     /// If the elements need dropping and the arena has no room for the note of it. They are
     /// dropped then.
     #[track_caller]
-    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError> {
+    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Shareable,
+    {
         self.into_vec().try_share()
     }
 }

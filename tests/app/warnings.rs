@@ -194,8 +194,12 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
          `FrameArenaSettings::worker_capacity_bytes` to 16 KiB",
     );
     assert_eq!(log.len(), 1, "{log:?}");
-    let log = lines_with("stale or foreign handles in a frame: 4321");
+    let log = lines_with("stale or foreign handles in a frame: 4321. The first: at ");
     assert_eq!(log.len(), 1, "{log:?}");
+    assert!(
+        log[0].contains("app/warnings.rs") && log[0].contains("stale `FrameHandle<i32>`: made 2"),
+        "{log:?}"
+    );
 }
 
 #[test]

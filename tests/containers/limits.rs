@@ -56,8 +56,8 @@ const GROWING: [(&str, Call); 12] = [
 fn each_growing_method_panics_with_the_reason_and_its_numbers() {
     for (name, call) in GROWING {
         for (arena, limit) in [
-            (limited(1024), "of 1024 bytes remain"),
-            (budgeted(2048), "of 2048"),
+            (limited(1024), "of 1 KiB remain"),
+            (budgeted(2048), "of 2 KiB remain"),
         ] {
             let mut list = arena.vec();
             list.extend([1, 2]);
@@ -139,7 +139,7 @@ fn a_string_keeps_the_reason_however_it_is_written() {
     let mut text = arena.string();
     text.push_str("kept");
     let long = "x".repeat(2000);
-    let expected = "exhausted: 2004 bytes requested";
+    let expected = "exhausted: 2004 bytes (2.0 KiB) requested";
     assert!(panic_of(|| text.push_str(&long)).contains(expected));
     assert!(panic_of(|| _ = write!(text, "{long}")).contains(expected));
     assert!(panic_of(|| _ = text.write_str(&long)).contains(expected));
@@ -170,8 +170,8 @@ fn bytes_that_do_not_fit_are_an_error_with_the_reason_inside() {
 #[test]
 fn maps_and_sets_panic_with_the_reason_instead_of_aborting() {
     for (arena, limit) in [
-        (limited(1024), "of 1024 bytes remain"),
-        (budgeted(2048), "of 2048"),
+        (limited(1024), "of 1 KiB remain"),
+        (budgeted(2048), "of 2 KiB remain"),
     ] {
         let mut map = arena.map();
         let text = panic_of(|| (0..1000).for_each(|n| _ = map.insert(n, n)));

@@ -177,6 +177,7 @@ fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
             align: 1,
             remaining: 1024 - used,
             limit: ArenaLimit::Worker { bytes: 1024 },
+            pace: None,
         })
     );
     assert_eq!(arena.used_bytes(), used, "a failure takes nothing");

@@ -156,6 +156,7 @@ fn sizes_and_alignments_at_the_limits_fail_or_fit_and_never_wrap() {
         let other = FrameArena::new(KIB);
         let none = other.alloc_layout(Layout::from_size_align(0, align).unwrap());
         assert_eq!(none.addr().get() % align, 0);
+        assert!(other.used_bytes() < align.max(8) && other.capacity_bytes() == KIB);
         let huge = most - (align - 1).min(most);
         for len in [huge, huge / 2 + 1] {
             // Miri has no allocator that fails.
@@ -293,7 +294,8 @@ fn a_hard_limit_fails_with_the_numbers() {
             requested: 2 * KIB,
             align: 1,
             remaining: KIB,
-            limit: ArenaLimit::Worker { bytes: KIB }
+            limit: ArenaLimit::Worker { bytes: KIB },
+            pace: None,
         }
     );
     arena.alloc_slice_fill_copy(KIB - 16, 0_u8);
@@ -301,7 +303,7 @@ fn a_hard_limit_fails_with_the_numbers() {
     let error = refused.map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "frame arena exhausted: 24 bytes requested, aligned to 8, and 16 of 1024 bytes remain; \
+        "frame arena exhausted: 24 bytes requested, aligned to 8, and 16 bytes of 1 KiB remain; \
          raise `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
          `OverflowPolicy::Grow`"
     );
@@ -313,7 +315,7 @@ fn a_hard_limit_fails_with_the_numbers() {
 struct Eight(#[expect(dead_code, reason = "its size counts")] u64);
 
 #[test]
-#[should_panic = "frame arena exhausted: 8 bytes requested, aligned to 8, and 0 of 128 bytes remain"]
+#[should_panic = "frame arena exhausted: 8 bytes requested, aligned to 8, and 0 bytes of 128 bytes remain"]
 fn the_plain_method_panics_with_the_text_of_its_twin() {
     let arena = hard_limit(128);
     for n in 0..=16 {
@@ -377,7 +379,7 @@ fn a_budget_is_kept_to_the_byte() {
         }
     ));
     assert!(
-        error.to_string().contains("0 of 6144 bytes remain"),
+        error.to_string().contains("0 bytes of 6 KiB remain"),
         "{error}"
     );
 }

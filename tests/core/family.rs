@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use bevy_frame_arena::{
     AllocOrInitError, ArenaError, FrameArena, FrameArenaSettings, OverflowPolicy,
@@ -55,6 +56,50 @@ fn what_could_not_be_made_is_given_back() {
     // Nothing is taken for no bytes, and nothing is given back.
     assert_eq!(arena.alloc_try_with(|| Err::<(), _>("no")), Err("no"));
     assert_eq!(arena.used_bytes(), 80);
+}
+
+#[test]
+fn what_could_not_be_made_is_not_shared_and_given_back() {
+    let mut arena = FrameArena::new(1024);
+    arena.alloc(1_u64);
+    let failed = arena.share_try_with(|| Err::<[u64; 8], _>("no"));
+    assert_eq!(failed, Err("no"));
+    // With a destructor there is a note of it, which goes as well.
+    let failed = arena.share_try_with(|| Err::<String, _>("no"));
+    assert_eq!(failed, Err("no"));
+    let failed = arena.try_share_try_with(|| Err::<String, _>("no"));
+    assert_eq!(failed, Err(AllocOrInitError::Init("no")));
+    assert_eq!(arena.used_bytes(), 8);
+
+    let alive = Arc::new(());
+    let made = arena.share_try_with(|| Ok::<_, ()>(Arc::clone(&alive)));
+    let tried = arena.try_share_try_with(|| Ok::<_, ()>([3_u64; 2]));
+    assert!(Arc::ptr_eq(arena.get(made.unwrap()).unwrap(), &alive));
+    assert_eq!(arena.get(tried.unwrap()), Some(&[3; 2]));
+    arena.reset();
+    assert_eq!(Arc::strong_count(&alive), 1, "dropped with the reset");
+
+    let full = limited(128);
+    let refused = full.try_share_try_with(|| -> Result<[u8; 200], ()> { unreachable!() });
+    assert!(matches!(refused, Err(AllocOrInitError::Alloc(_))));
+    // There is room for the value, and none for the note.
+    full.alloc_slice_fill_copy(128 - size_of::<String>(), 0_u8);
+    let refused = full.try_share_try_with(|| -> Result<String, ()> { unreachable!() });
+    assert!(matches!(refused, Err(AllocOrInitError::Alloc(_))));
+}
+
+#[test]
+fn what_could_not_be_shared_is_not_given_back_below_what_was_made_meanwhile() {
+    let arena = FrameArena::new(1024);
+    let inner = Cell::new(None);
+    let failed = arena.share_try_with(|| {
+        inner.set(Some(arena.alloc(5_u64)));
+        Err::<String, _>("no")
+    });
+    assert_eq!(failed, Err("no"));
+    let after = arena.alloc_slice_fill_copy(16, 6_u64);
+    assert_eq!(inner.take().copied(), Some(5));
+    assert_eq!(after, [6; 16]);
 }
 
 #[test]

@@ -223,6 +223,38 @@ fn failed_lookups_are_counted() {
     assert_eq!(arenas.usage().stale_lookups, 7);
     advance(&mut arenas, 1);
     assert_eq!(arenas.usage().stale_lookups, 0);
+    assert_eq!(arenas.usage().first_stale_lookup, None);
+}
+
+#[test]
+#[rustfmt::skip]
+fn the_first_failed_lookup_of_a_frame_is_told_with_its_lines() {
+    let mut arenas = FrameArenas::default();
+    let (made, list) = (line!(), arenas.local().share_slice_copy(&[1_u8]));
+    let other = arenas.local().share(1);
+    let lease = arenas.lease();
+    advance(&mut arenas, 2);
+    let (read, nothing) = (line!(), arenas.slice(list).len());
+    assert_eq!((nothing, arenas.get(other)), (0, None));
+    advance(&mut arenas, 1);
+    let first = arenas.usage().first_stale_lookup.unwrap();
+    assert!(matches!(first.error, HandleError::Stale { age_in_frames: 2, .. }));
+    let text = first.to_string();
+    assert!(text.contains("stale `FrameHandle<[u8]>`: made 2 frames ago"), "{text}");
+    if cfg!(debug_assertions) {
+        let file = file!();
+        assert!(text.starts_with(&format!("at {file}:{read}, stale")), "{text}");
+        assert!(text.contains(&format!("{file}:{made}")), "{text}");
+    }
+    // Another frame has its own, whoever looks it up.
+    let later = arenas.local().share_str("later");
+    let (read, nothing) = (line!(), lease.text(later));
+    assert_eq!(nothing, "");
+    advance(&mut arenas, 1);
+    let first = arenas.usage().first_stale_lookup.unwrap();
+    assert!(matches!(first.error, HandleError::OtherFrame { leased_frame: 0, .. }));
+    let known = cfg!(debug_assertions) || cfg!(feature = "sites");
+    assert_eq!(first.read_at.map(|at| at.line()), known.then_some(read));
 }
 
 #[test]
@@ -451,6 +483,25 @@ fn errors_name_type_age_and_frame() {
         text.starts_with("foreign `FrameHandle<u8>`: made in a standalone `FrameArena`"),
         "{text}"
     );
+    let in_scratch = arenas.scratch().vec::<u8>().share();
+    let error = arenas.resolve(in_scratch).unwrap_err();
+    assert!(matches!(
+        error,
+        HandleError::Foreign {
+            is_standalone: false,
+            is_scratch: true,
+            ..
+        }
+    ));
+    let text = error.to_string();
+    assert!(
+        text.starts_with("foreign `FrameHandle<[u8]>`: made in scratch"),
+        "{text}"
+    );
+    assert!(text.contains("made in `FrameArenas::local`"), "{text}");
+    let in_a_scope = arenas.scratch().scope(|scope| scope.share(1_u8));
+    let text = arenas.resolve(in_a_scope).unwrap_err().to_string();
+    assert!(text.contains("made in scratch"), "{text}");
     let other = FrameArenas::default().local().share(1_u8);
     let error = arenas.resolve(other).unwrap_err();
     assert!(matches!(

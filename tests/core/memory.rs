@@ -37,6 +37,39 @@ fn nothing_is_reserved_before_the_first_allocation() {
     assert_eq!(frame(&mut arenas, 1), 128 * KIB);
 }
 
+/// As the docs of the setting say, on each platform that the tests run on.
+#[test]
+fn the_default_capacity_suits_the_platform() {
+    let expected = if cfg!(target_family = "wasm") {
+        256 * KIB
+    } else if cfg!(windows) || cfg!(target_pointer_width = "32") {
+        MIB
+    } else {
+        16 * MIB
+    };
+    let mut arenas = FrameArenas::default();
+    assert_eq!(arenas.settings().worker_capacity_bytes, expected);
+    assert_eq!(frame(&mut arenas, 1), expected);
+}
+
+#[test]
+fn the_capacity_of_a_worker_is_that_of_the_chunks_it_has() {
+    let mut arenas = arenas(None);
+    let capacity = |arenas: &FrameArenas| arenas.usage().workers[0].capacity_bytes;
+    frame(&mut arenas, 1);
+    assert_eq!(capacity(&arenas), 64 * KIB);
+    frame(&mut arenas, 100 * KIB);
+    let after_a_spike = capacity(&arenas);
+    assert!(after_a_spike >= 100 * KIB);
+    // The other generation has its own, and this one keeps what it has got.
+    frame(&mut arenas, 1);
+    assert_eq!(capacity(&arenas), 64 * KIB);
+    frame(&mut arenas, 1);
+    assert_eq!(capacity(&arenas), after_a_spike);
+    arenas.swap();
+    assert_eq!(capacity(&arenas), 0, "it had none in a frame without it");
+}
+
 #[test]
 fn a_spike_is_given_back_after_the_frames_that_the_settings_say() {
     let mut arenas = arenas(Some(20));

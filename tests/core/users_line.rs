@@ -92,6 +92,8 @@ fn sharing_a_value_names_the_line() {
     check!(arena.share(String::new()));
     check!(arena.share_with(|| 7_u64));
     check!(arena.share_with(String::new));
+    check!(arena.share_try_with(|| Ok::<_, ()>(7_u64)));
+    check!(arena.share_try_with(|| Ok::<_, ()>(String::new())));
     check!(arena.share_str("Ferris"));
     check!(arena.share_fmt(format_args!("{} HP", 3)));
     check!(share_format!(arena, "{} HP", 3));

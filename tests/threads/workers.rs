@@ -225,13 +225,10 @@ fn a_budget_covers_all_workers_and_generations() {
             assert!(
                 error
                     .to_string()
-                    .contains("174080 bytes requested, aligned to 1, and 168"),
+                    .contains("170 KiB requested, aligned to 1, and 168"),
                 "{error}"
             );
-            assert!(
-                error.to_string().contains("of 204800 bytes remain"),
-                "{error}"
-            );
+            assert!(error.to_string().contains("of 200 KiB remain"), "{error}");
             arena.alloc_slice_fill_copy(160 << 10, 0_u8);
             arena.alloc_slice_fill_copy(4 << 10, 0_u8);
         });

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::app::bytes::Bytes;
+use crate::app::Bytes;
 use crate::app::log::Count;
 use crate::app::problems::enough_for;
 use crate::app::report::ArenaReport;

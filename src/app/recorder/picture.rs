@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::{Line, Subject};
-use crate::app::bytes::Bytes;
+use crate::app::Bytes;
 
 /// Lines in a chart: more can't be told apart.
 const MAX_SERIES: usize = 8;

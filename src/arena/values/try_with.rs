@@ -12,7 +12,7 @@ use super::{put, refuse_destructors};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
-/// Why [`FrameArena::try_alloc_try_with`] returned no value.
+/// Why [`FrameArena::try_alloc_try_with`] or [`FrameArena::try_share_try_with`] returned no value.
 ///
 /// ```
 /// use bevy_frame_arena::{AllocOrInitError, FrameArena};
@@ -99,7 +99,7 @@ impl FrameArena {
     /// # Safety
     /// The memory was taken for a `T` from this arena since its last reset, and is not used again.
     #[cold]
-    unsafe fn give_back<T>(&self, memory: NonNull<u8>) {
+    pub(crate) unsafe fn give_back<T>(&self, memory: NonNull<u8>) {
         if size_of::<T>() > 0 {
             // SAFETY: the memory was taken from this arena with this layout, and the caller gives
             // it up.

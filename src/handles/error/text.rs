@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::cmp::Ordering;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::panic::Location;
 
 use super::{HandleError, StepCrossing};
+use crate::error::{Arenas, Of, Short};
 
 impl fmt::Display for HandleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,6 +68,18 @@ impl fmt::Display for HandleError {
                 f,
                 "foreign `FrameHandle<{}>`: made in a standalone `FrameArena`{}; \
                  resolve it with `get` of that arena, before its next reset",
+                Short(type_name),
+                At(made_at),
+            ),
+            Self::Foreign {
+                type_name,
+                is_scratch: true,
+                made_at,
+                ..
+            } => write!(
+                f,
+                "foreign `FrameHandle<{}>`: made in scratch{}, whose memory is free again when its \
+                 guard drops; what others read is made in `FrameArenas::local`, and shared from there",
                 Short(type_name),
                 At(made_at),
             ),
@@ -165,51 +178,6 @@ fn period_of(pace: Option<&str>) -> &'static str {
     }
 }
 
-/// The resource of a pace.
-struct Arenas(Option<&'static str>);
-
-impl fmt::Display for Arenas {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => f.write_str("`FrameArenas`"),
-            Some(pace) => write!(f, "`ArenasOf<{}>`", Short(pace)),
-        }
-    }
-}
-
-/// The resource of a pace that is not the frame.
-struct Of(Option<&'static str>);
-
-impl fmt::Display for Of {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            None => Ok(()),
-            pace => write!(f, " of {}", Arenas(pace)),
-        }
-    }
-}
-
-/// A type's name without the paths of its modules: `[Entity]` for `[bevy_ecs::entity::Entity]`.
-struct Short(&'static str);
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0;
-        while !rest.is_empty() {
-            let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            let end = rest.find(|c| !is_in_path(c)).unwrap_or(rest.len());
-            let (path, behind) = rest.split_at(end);
-            f.write_str(path.rsplit("::").next().unwrap_or(path))?;
-            let mut behind = behind.chars();
-            if let Some(between) = behind.next() {
-                f.write_char(between)?;
-            }
-            rest = behind.as_str();
-        }
-        Ok(())
-    }
-}
-
 /// A number of frames or periods.
 struct Count(u64, &'static str);
 
@@ -249,23 +217,6 @@ impl fmt::Display for At {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_lose_their_modules_and_nothing_else() {
-        for (name, short) in [
-            ("u8", "u8"),
-            ("[bevy_ecs::entity::Entity]", "[Entity]"),
-            ("alloc::vec::Vec<(a::B, &str), c::D>", "Vec<(B, &str), D>"),
-            (
-                "dyn core::fmt::Debug + core::marker::Send",
-                "dyn Debug + Send",
-            ),
-            ("größe::Maß", "Maß"),
-            ("", ""),
-        ] {
-            assert_eq!(Short(name).to_string(), short);
-        }
-    }
 
     #[test]
     fn numbers_of_frames_are_words() {

@@ -9,6 +9,7 @@ use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
     ArenasOf, FrameArenaPacePlugin, FrameArenaSettings, FrameArenas, FrameHandle, LeasedHandle,
+    OverflowPolicy,
 };
 use bevy_state::app::StatesPlugin;
 use bevy_state::prelude::*;
@@ -222,4 +223,31 @@ fn a_thousand_levels_with_a_slow_task_on_the_last_one_take_no_more_memory_than_t
         drop(app);
         assert_eq!(counter.load(Relaxed), LEVELS * TILES);
     }
+}
+
+#[test]
+fn a_refusal_names_the_pace() {
+    let arenas = ArenasOf::<Level>::new(FrameArenaSettings {
+        worker_capacity_bytes: 1 << 10,
+        budget_bytes: Some(5000),
+        ..Default::default()
+    });
+    for arena in [arenas.local(), &arenas.scratch()] {
+        let error = arena.try_alloc([0_u8; 1 << 20]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("arena budget of `ArenasOf<Level>` exhausted: 1 MiB requested"),
+            "{error}"
+        );
+        assert!(error.contains("of 5000 bytes (4.9 KiB) remain"), "{error}");
+    }
+    let arenas = ArenasOf::<Level>::new(FrameArenaSettings {
+        overflow: OverflowPolicy::Fail,
+        ..arenas.settings().clone()
+    });
+    let error = arenas.local().try_alloc([0_u8; 1 << 20]).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("arena of `ArenasOf<Level>` exhausted: 1 MiB requested"),
+        "{text}"
+    );
 }

@@ -31,6 +31,24 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Shows a number of bytes to the last one: `900 bytes`, `16 MiB`, `5000 bytes (4.9 KiB)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exactly(pub(super) usize);
+
+impl fmt::Display for Exactly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KIB: usize = 1 << 10;
+        const MIB: usize = 1 << 20;
+        match self.0 {
+            1 => f.write_str("1 byte"),
+            bytes if bytes < KIB => write!(f, "{bytes} bytes"),
+            bytes if bytes.is_multiple_of(MIB) => write!(f, "{} MiB", bytes / MIB),
+            bytes if bytes.is_multiple_of(KIB) => write!(f, "{} KiB", bytes / KIB),
+            bytes => write!(f, "{bytes} bytes ({})", Bytes(bytes)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +71,24 @@ mod tests {
             (3 << 30, "3.0 GiB"),
         ] {
             assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_to_the_last_byte_where_that_counts() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            (5000, "5000 bytes (4.9 KiB)"),
+            (170 << 10, "170 KiB"),
+            (3 << 19, "1536 KiB"),
+            (1 << 20, "1 MiB"),
+            ((64 << 20) - 8, "67108856 bytes (64 MiB)"),
+            (3 << 30, "3072 MiB"),
+        ] {
+            assert_eq!(Exactly(bytes).to_string(), text);
         }
     }
 

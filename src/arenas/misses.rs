@@ -1,0 +1,81 @@
+//! Look-ups that failed: how many, and the first of each period.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::handles::HandleError;
+
+/// A look-up of a handle that did not resolve: see
+/// [`FrameUsage::first_stale_lookup`](crate::FrameUsage::first_stale_lookup).
+///
+/// ```
+/// use bevy_frame_arena::FrameArenas;
+///
+/// let mut arenas = FrameArenas::default();
+/// let list = arenas.local().share_slice_copy(&[1, 2, 3]);
+/// (0..2).for_each(|_| arenas.swap());
+/// assert_eq!(arenas.slice(list), []);
+/// arenas.swap();
+///
+/// let first = arenas.usage().first_stale_lookup.unwrap();
+/// assert!(first.to_string().contains("stale `FrameHandle<[i32]>`: made 2 frames ago"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StaleLookup {
+    /// Why the handle did not resolve.
+    pub error: HandleError,
+    /// The line that looked it up, in debug builds and with the feature `sites`.
+    pub read_at: Option<&'static Location<'static>>,
+}
+
+/// `at src/draw.rs:12, stale …`, with the text of the error.
+impl fmt::Display for StaleLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.read_at {
+            write!(f, "at {}:{}, ", line.file(), line.line())?;
+        }
+        self.error.fmt(f)
+    }
+}
+
+/// Counts look-ups that failed. Any number of threads may do so at once.
+#[derive(Debug, Default)]
+pub(super) struct Misses {
+    count: AtomicU64,
+    first: Mutex<Option<StaleLookup>>,
+}
+
+impl Misses {
+    /// Counts one, and asks why if it is the first of its period: a game may make thousands.
+    #[cold]
+    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
+    pub(super) fn note(&self, why: impl FnOnce() -> HandleError) {
+        if self.count.fetch_add(1, Relaxed) > 0 {
+            return;
+        }
+        let knows_line = cfg!(any(debug_assertions, feature = "sites"));
+        let first = StaleLookup {
+            error: why(),
+            read_at: knows_line.then_some(Location::caller()),
+        };
+        *self.first() = Some(first);
+    }
+
+    /// Ends a period: returns how many there were, and the first.
+    ///
+    /// One that a lease counts meanwhile belongs to this period or to the next.
+    pub(super) fn end_period(&self) -> (u64, Option<StaleLookup>) {
+        match self.count.swap(0, Relaxed) {
+            0 => (0, None),
+            count => (count, self.first().take()),
+        }
+    }
+
+    fn first(&self) -> MutexGuard<'_, Option<StaleLookup>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
