@@ -1,7 +1,6 @@
 //! One value in an arena that is dropped at the end of its scope.
 #![expect(unsafe_code, reason = "owns a value in raw memory")]
 
-use std::alloc::Layout;
 use std::borrow::{Borrow, BorrowMut};
 use std::cmp::Ordering;
 use std::fmt;
@@ -61,11 +60,8 @@ impl<'a, T> FrameBox<'a, T> {
     /// If the arena is out of memory or over a limit; the value is dropped then.
     #[inline]
     pub fn try_new_in(value: T, arena: &'a FrameArena) -> Result<Self, ArenaError> {
-        let place = match size_of::<T>() {
-            0 => NonNull::dangling(),
-            _ => arena.try_alloc_layout(Layout::new::<T>())?.cast::<T>(),
-        };
-        // SAFETY: the memory was just taken for a `T`, or it needs none.
+        let place = arena.try_take_for::<T>()?.cast::<T>();
+        // SAFETY: the memory was just taken for a `T`.
         unsafe { place.write(value) };
         // SAFETY: the value was just written to the start of a block that nobody else owns.
         Ok(unsafe { Self::from_raw(place, arena) })

@@ -181,6 +181,24 @@ fn a_formatter_that_fails_is_not_taken_for_the_arena() {
     std::panic::catch_unwind(call).unwrap_err();
 }
 
+#[test]
+fn a_list_is_not_shrunk_to_more_than_it_has() {
+    let arena = FrameArena::new(4096);
+    let mut list = arena.vec_with_capacity::<u64>(10);
+    list.push(1);
+    for capacity in [10, 11, 1 << 40] {
+        list.shrink_to(capacity);
+        assert_eq!((list.capacity(), arena.used_bytes()), (10, 80));
+    }
+    list.shrink_to(9);
+    assert_eq!((list.capacity(), arena.used_bytes()), (9, 72));
+    // What has no size has room for all there can be.
+    let mut units = arena.vec();
+    units.push(());
+    units.shrink_to_fit();
+    assert_eq!((units.len(), units.capacity()), (1, usize::MAX));
+}
+
 /// Changes a value in an expression.
 trait Tap: Sized {
     fn tap(mut self, change: impl FnOnce(&mut Self)) -> Self {

@@ -49,6 +49,25 @@ fn memory_after_a_spike_is_given_back() {
 }
 
 #[test]
+fn memory_is_kept_for_the_time_that_the_settings_say_and_not_for_much_longer() {
+    const FRAMES: u32 = 64;
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4096,
+        trim_after_frames: Some(FRAMES),
+        ..FrameArenaSettings::default()
+    });
+    arenas.scratch().alloc([0_u8; 100]);
+    let mut frames = 0;
+    while frames == 0 || arenas.usage().reserved_bytes > 0 {
+        arenas.swap();
+        frames += 1;
+        assert!(frames <= 2 * FRAMES, "it is never given back");
+    }
+    // The time is measured in eighths, and the frame of its use counts.
+    assert!((FRAMES..=FRAMES + FRAMES / 8).contains(&frames), "{frames}");
+}
+
+#[test]
 fn scratch_starts_small_and_counts_in_the_budget() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         budget_bytes: Some(4 << 20),

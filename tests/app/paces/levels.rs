@@ -233,7 +233,8 @@ fn a_refusal_names_the_pace() {
         ..Default::default()
     });
     for arena in [arenas.local(), &arenas.scratch()] {
-        let error = arena.try_alloc([0_u8; 1 << 20]).unwrap_err().to_string();
+        let error = arena.try_alloc_slice_fill_copy(1 << 20, 0_u8).unwrap_err();
+        let error = error.to_string();
         assert!(
             error.starts_with("arena budget of `ArenasOf<Level>` exhausted: 1 MiB requested"),
             "{error}"
@@ -244,8 +245,8 @@ fn a_refusal_names_the_pace() {
         overflow: OverflowPolicy::Fail,
         ..arenas.settings().clone()
     });
-    let error = arenas.local().try_alloc([0_u8; 1 << 20]).unwrap_err();
-    let text = error.to_string();
+    let error = arenas.local().try_alloc_slice_fill_copy(1 << 20, 0_u8);
+    let text = error.unwrap_err().to_string();
     assert!(
         text.starts_with("arena of `ArenasOf<Level>` exhausted: 1 MiB requested"),
         "{text}"
