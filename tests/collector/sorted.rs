@@ -10,6 +10,21 @@ use std::thread;
 use crate::{Drops, Tracked, small};
 
 #[test]
+fn a_list_is_sorted_as_the_comparison_says() {
+    let arenas = small();
+    let full = || {
+        let collector = arenas.collector();
+        collector.batch().extend([2, 5, 1]);
+        collector.batch().extend([4, 3]);
+        collector
+    };
+    let list = full().share_sorted_by(|a, b| b.cmp(a));
+    assert_eq!(arenas[list], [5, 4, 3, 2, 1]);
+    let list = full().try_share_sorted_by(Ord::cmp).unwrap();
+    assert_eq!(arenas[list], [1, 2, 3, 4, 5]);
+}
+
+#[test]
 fn the_order_of_batches_does_not_matter_to_the_sorted_list() {
     let arenas = small();
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {

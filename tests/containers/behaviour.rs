@@ -182,6 +182,38 @@ fn a_formatter_that_fails_is_not_taken_for_the_arena() {
 }
 
 #[test]
+fn what_lies_behind_a_full_list_is_neither_read_nor_written() {
+    let arena = FrameArena::new(4096);
+    let mut list = arena.vec_with_capacity(3);
+    list.extend([1_u64, 2, 3]);
+    let behind = arena.alloc([7_u64, 8, 9]);
+    assert_eq!(list.remove(0), 1);
+    assert_eq!((&list[..], &*behind), (&[2, 3][..], &[7, 8, 9]));
+    #[expect(unsafe_code, reason = "reads what was left behind")]
+    // SAFETY: it was written when the list was filled.
+    let left = unsafe { list.spare_capacity_mut()[0].assume_init() };
+    assert_eq!(left, 3, "as it was: nothing has moved there");
+    list.insert(1, 5);
+    assert_eq!(list.swap_remove(0), 2);
+    assert_eq!((&list[..], &*behind), (&[3, 5][..], &[7, 8, 9]));
+}
+
+#[test]
+fn lists_are_moved_into_one_another_where_there_is_room() {
+    let arena = FrameArena::new(4096);
+    let mut near = arena.collect([1, 2].map(Tracked::make));
+    let mut far = arena.collect([3].map(Tracked::make));
+    near.try_append(&mut far).unwrap();
+    assert!(far.is_empty());
+    let numbers = near.iter().map(|it| it.number()).collect::<Vec<_>>();
+    assert_eq!(numbers, [1, 2, 3]);
+    // References that do not say how many they are.
+    let mut list = arena.collect([0_u8]);
+    list.extend([1, 2, 3, 4].iter().filter(|n| *n % 2 == 0));
+    assert_eq!(list, [0, 2, 4]);
+}
+
+#[test]
 fn a_list_is_not_shrunk_to_more_than_it_has() {
     let arena = FrameArena::new(4096);
     let mut list = arena.vec_with_capacity::<u64>(10);

@@ -28,6 +28,20 @@ fn the_newest_vector_grows_in_place() {
 }
 
 #[test]
+fn vectors_of_others_give_back_what_they_do_not_need() {
+    let arena = FrameArena::new(64 * KIB);
+    let mut newest = allocator_api2::vec::Vec::with_capacity_in(1_000, &arena);
+    newest.extend([1_u64, 2, 3]);
+    newest.shrink_to_fit();
+    assert_eq!((newest.capacity(), arena.used_bytes()), (3, 24));
+    let behind = arena.alloc(7_u64);
+    newest.pop();
+    newest.shrink_to_fit();
+    assert_eq!(arena.used_bytes(), 32, "it is not the newest any more");
+    assert_eq!((&newest[..], *behind), (&[1, 2][..], 7));
+}
+
+#[test]
 fn the_newest_vector_shrinks_and_frees_in_place() {
     let arena = FrameArena::new(64 * KIB);
     arena.alloc(1_u8);

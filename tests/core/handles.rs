@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use bevy_frame_arena::{
-    FrameArena, FrameArenas, FrameHandle, HandleError, OverflowPolicy, share_format,
+    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, HandleError, OverflowPolicy,
+    share_format,
 };
 
 use crate::common::settings::settings;
@@ -207,6 +208,22 @@ fn handles_are_compared_and_hashed_by_identity() {
         [a, b, later].map(|handle| BuildHasherDefault::<DefaultHasher>::new().hash_one(handle));
     assert_eq!(HashSet::from(hashes).len(), 3);
     assert!(format!("{a:?}").starts_with("FrameHandle"));
+}
+
+#[test]
+fn a_standalone_arena_may_be_reset_for_ever() {
+    // More often than it has stamps at a time.
+    let resets = if cfg!(miri) { 100 } else { 1 << 17 };
+    let mut arena = FrameArena::with_settings(&FrameArenaSettings {
+        fill_recycled: false,
+        ..Default::default()
+    });
+    let first = arena.share(0);
+    for number in 1..resets {
+        arena.reset();
+        let handle = arena.share(number);
+        assert_eq!((arena.get(handle), arena.get(first)), (Some(&number), None));
+    }
 }
 
 #[test]

@@ -49,6 +49,18 @@ fn memory_after_a_spike_is_given_back() {
 }
 
 #[test]
+fn a_trim_gives_all_scratch_back() {
+    let mut arenas = FrameArenas::default();
+    arenas.scratch().alloc([0_u8; 100]);
+    arenas.swap();
+    assert!(arenas.usage().reserved_bytes > 0);
+    arenas.trim();
+    arenas.swap();
+    assert_eq!(arenas.usage().reserved_bytes, 0);
+    assert_eq!(*arenas.scratch().alloc(7), 7);
+}
+
+#[test]
 fn memory_is_kept_for_the_time_that_the_settings_say_and_not_for_much_longer() {
     const FRAMES: u32 = 64;
     let mut arenas = FrameArenas::new(FrameArenaSettings {
