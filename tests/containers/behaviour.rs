@@ -214,6 +214,44 @@ fn lists_are_moved_into_one_another_where_there_is_room() {
 }
 
 #[test]
+fn an_iterator_that_has_ended_is_not_asked_again() {
+    /// Says that it yields four, yields two, and goes on after its end.
+    struct Blinking(u32);
+    impl Iterator for Blinking {
+        type Item = u32;
+        fn next(&mut self) -> Option<u32> {
+            self.0 += 1;
+            (self.0 % 3 != 0 && self.0 < 100).then_some(self.0)
+        }
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            (4, None)
+        }
+    }
+    let arena = FrameArena::new(4096);
+    let mut list = arena.vec();
+    list.extend(Blinking(0));
+    list.try_extend(Blinking(3)).unwrap();
+    assert_eq!(list, [1, 2, 4, 5]);
+    assert_eq!(arena.collect(Blinking(0)), [1, 2]);
+}
+
+#[test]
+fn room_that_is_there_is_not_made_again() {
+    let arena = FrameArena::new(4096);
+    let mut list = arena.vec_with_capacity::<u64>(10);
+    list.extend([1, 2, 3]);
+    list.reserve(7);
+    list.try_reserve(7).unwrap();
+    list.reserve_exact(7);
+    list.extend([4; 7]);
+    assert_eq!((list.capacity(), arena.used_bytes()), (10, 80));
+    list.reserve(0);
+    assert_eq!(list.capacity(), 10);
+    list.reserve_exact(1);
+    assert_eq!(list.capacity(), 11);
+}
+
+#[test]
 fn a_list_is_not_shrunk_to_more_than_it_has() {
     let arena = FrameArena::new(4096);
     let mut list = arena.vec_with_capacity::<u64>(10);
