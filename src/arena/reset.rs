@@ -193,6 +193,29 @@ mod tests {
         }
     }
 
+    /// As above.
+    #[cfg(not(any(frame_arena_asan, miri)))]
+    #[test]
+    fn memory_of_a_scope_is_filled_where_the_settings_ask_for_it() {
+        use std::ptr::NonNull;
+
+        use crate::settings::FrameArenaSettings;
+
+        for (fill_recycled, expected) in [(true, FILL), (false, 1)] {
+            let mut arena = FrameArena::with_settings(&FrameArenaSettings {
+                worker_capacity_bytes: 1024,
+                fill_recycled,
+                ..Default::default()
+            });
+            let kept = arena.share([2_u8; 8]);
+            let dead = arena.scope(|scope| NonNull::from(scope.alloc([1_u8; 100])));
+            // SAFETY: the end of a scope keeps the chunks, and the bytes were written.
+            let bytes = unsafe { dead.read() };
+            assert_eq!(bytes, [expected; 100]);
+            assert_eq!(arena.get(kept), Some(&[2; 8]));
+        }
+    }
+
     #[test]
     fn overflows_are_counted_from_zero_after_a_trim() {
         let mut arena = FrameArena::new(128);

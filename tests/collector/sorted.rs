@@ -7,7 +7,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
+use bevy_frame_arena::FrameGroup;
+
 use crate::{Drops, Tracked, small};
+
+#[test]
+fn groups_are_equal_if_key_and_list_are() {
+    let arenas = small();
+    let collector = arenas.collector();
+    collector.batch().extend([3, 1, 2]);
+    let groups = collector.share_grouped_by_key(|n| n % 2, |n| *n);
+    let [even, odd] = arenas[groups] else {
+        panic!("two groups")
+    };
+    assert_eq!(even, even.clone());
+    assert_ne!(even, odd);
+    for (key, values) in [(odd.key, even.values), (even.key, odd.values)] {
+        assert_ne!(FrameGroup { key, values }, even);
+    }
+    let text = format!("{odd:?}");
+    assert!(
+        text.starts_with("FrameGroup { key: 1, values: Frame"),
+        "{text}"
+    );
+}
 
 #[test]
 fn a_list_is_sorted_as_the_comparison_says() {

@@ -221,7 +221,7 @@ fn an_iterator_that_has_ended_is_not_asked_again() {
         type Item = u32;
         fn next(&mut self) -> Option<u32> {
             self.0 += 1;
-            (self.0 % 3 != 0 && self.0 < 100).then_some(self.0)
+            (!self.0.is_multiple_of(3) && self.0 < 100).then_some(self.0)
         }
         fn size_hint(&self) -> (usize, Option<usize>) {
             (4, None)
