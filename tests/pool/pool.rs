@@ -311,3 +311,21 @@ fn an_iterator_knows_how_many_are_left() {
     assert_eq!(pool.get(keys[1]), Some(&101));
     assert!(format!("{pool:?}").contains("101"));
 }
+
+#[test]
+fn slots_that_are_taken_do_not_count_as_room() {
+    let mut pool = Pool::new();
+    pool.try_reserve(1).unwrap();
+    let capacity = pool.capacity();
+    let mut another = Pool::<usize>::new();
+    another.try_reserve(1).unwrap();
+    another.try_reserve(capacity + 1).unwrap();
+    assert_eq!(another.capacity(), 2 * capacity, "a block more, and no two");
+    for number in 0..capacity {
+        pool.try_reserve(capacity - number).unwrap();
+        assert_eq!(pool.capacity(), capacity, "there is room");
+        pool.insert(number);
+    }
+    pool.try_reserve(1).unwrap();
+    assert!(pool.capacity() > capacity);
+}
