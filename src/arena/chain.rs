@@ -120,7 +120,7 @@ impl Chain {
             longer
                 .try_reserve_exact(places)
                 .map_err(|_| ArenaError::AllocationFailed {
-                    requested: places * size_of::<Chunk>(),
+                    requested: Layout::array::<Chunk>(places).map_or(usize::MAX, |it| it.size()),
                 })?;
             let mut chunks = self.chunks.borrow_mut();
             if chunks.len() < longer.capacity() {
