@@ -19,6 +19,11 @@ const FIRST_PART: usize = 16;
 /// Any other chunk takes at most this part.
 const GROWTH_PART: usize = 2;
 
+/// A chunk that is larger than planned, for a single allocation, has room for this part more. A list
+/// that is a little longer than ever before then fits into the chunk of its last time, where it would
+/// otherwise get another one, and another, which are all kept.
+const SPARE_PART: usize = 4;
+
 /// Decides how large chunks are.
 ///
 /// With a capacity of 1 MiB, and nothing but small allocations:
@@ -30,6 +35,7 @@ const GROWTH_PART: usize = 2;
 /// | any after 64 MiB | `Grow` | no budget | 64 MiB |
 /// | first | `Grow` | 8 MiB | 512 KiB |
 /// | second, third, fourth | `Grow` | 7.5, 6.5, 4.5 MiB | 1, 2, 2.25 MiB |
+/// | second, for 3 MiB at once | `Grow` | no budget | 3.75 MiB |
 /// | second, for 3 MiB at once | `Grow` | 4 MiB | 3 MiB |
 /// | first | `Fail` | 8 MiB | 1 MiB |
 /// | second | `Fail` | any | none |
@@ -77,10 +83,15 @@ impl Growth {
         if self.is_limited() {
             return (is_first && needed <= limit).then_some(self.first_bytes);
         }
-        let (wanted, part) = if is_first {
+        let (planned, part) = if is_first {
             (self.first_bytes, FIRST_PART)
         } else {
             (self.next_bytes.get(), GROWTH_PART)
+        };
+        let wanted = if needed > planned {
+            needed.saturating_add(needed / SPARE_PART)
+        } else {
+            planned
         };
         Some(wanted.min(left / part).max(needed))
     }
@@ -147,8 +158,9 @@ mod tests {
             sizes(&grow(), 8 * MIB, 8, 4),
             [512 * KIB, MIB, 2 * MIB, 9 * MIB / 4]
         );
-        let large = grow().size_of_chunk(false, 3 * MIB, MIB, 4 * MIB);
-        assert_eq!(large, Some(3 * MIB));
+        let large = |left| grow().size_of_chunk(false, 3 * MIB, MIB, left);
+        assert_eq!(large(NO_BUDGET), Some(15 * MIB / 4));
+        assert_eq!(large(4 * MIB), Some(3 * MIB));
         let limited = growth(OverflowPolicy::Fail);
         assert_eq!(limited.size_of_chunk(true, 8, MIB, 8 * MIB), Some(MIB));
         assert_eq!(limited.size_of_chunk(true, MIB + 1, MIB, 8 * MIB), None);
