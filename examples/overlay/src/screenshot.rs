@@ -1,13 +1,16 @@
 //! Saves the window after a fixed number of frames, for the pictures in `docs`.
 
+use std::sync::Barrier;
 use std::time::Duration;
 
 use bevy::color::palettes::tailwind;
 use bevy::prelude::*;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk};
+use bevy::tasks::ComputeTaskPool;
 use bevy::time::TimeUpdateStrategy;
+use bevy_frame_arena::FrameArenas;
 
-use super::argument;
+use super::{argument, think};
 
 /// It is near the crest of the wave then.
 const FRAMES: u32 = 128;
@@ -16,8 +19,28 @@ const FRAME_TIME: Duration = Duration::from_millis(50);
 pub fn add_to(app: &mut App) {
     if let Some(file) = argument("--screenshot") {
         app.insert_resource(TimeUpdateStrategy::ManualDuration(FRAME_TIME))
-            .add_systems(Update, take_screenshot(file));
+            .add_systems(Update, take_screenshot(file))
+            // All are awake then.
+            .add_systems(Update, work_on_all_threads.before(think));
     }
+}
+
+/// Has each thread of the pool use its arena, so that there is something to see. On a small machine, a
+/// few of many threads would have done all the work before the others wake up.
+fn work_on_all_threads(arenas: Res<FrameArenas>) {
+    let pool = ComputeTaskPool::get();
+    let threads = pool.thread_num();
+    let barrier = Barrier::new(threads);
+    let work = async |share: usize| {
+        // Each waits for all the others, so each has a thread of its own.
+        barrier.wait();
+        arenas.local().alloc_slice_fill_copy(share << 10, 1_u8);
+    };
+    pool.scope(|scope| {
+        for number in 0..threads {
+            scope.spawn(work(64 + number * 37 % 128));
+        }
+    });
 }
 
 fn take_screenshot(file: String) -> impl FnMut(Commands, Local<u32>) {
