@@ -5,24 +5,27 @@ use std::fmt;
 
 use super::Bytes;
 use super::problems::Kind;
-use crate::sites::SiteUsage;
+use crate::arenas::FrameUsage;
 
 /// The last words of a warning: who it was, or how to find out.
 pub(super) struct Blame<'a> {
     pub(super) kind: Kind,
-    pub(super) sites: &'a [SiteUsage],
+    pub(super) usage: &'a FrameUsage,
 }
 
-/// For those that come without a line of their own, as `get` and `try_alloc` do.
+/// For what comes without a line of its own, as a refusal to `try_alloc` does.
 const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
 
 impl fmt::Display for Blame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sites = self.sites.iter();
+        let mut sites = self.usage.sites.iter();
+        let first = self.usage.first_stale_lookup.as_ref();
+        let has_line = first.is_some_and(|first| first.read_at.is_some());
         match self.kind {
             Kind::Parked => Ok(()),
             Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
                 Some(site) => write!(f, ". At {}: {}", site.site, site.stale_lookups),
+                None if has_line => Ok(()),
                 None => f.write_str(HOW_TO_FIND_OUT),
             },
             Kind::Refused => match sites.max_by_key(|site| site.refusals) {

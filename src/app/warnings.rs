@@ -26,7 +26,7 @@ impl Warnings {
             if self.is_new(&problem) {
                 let blame = Blame {
                     kind: problem.kind(),
-                    sites: &report.usage.sites,
+                    usage: &report.usage,
                 };
                 warn!("{}: {problem}{blame}", report.label);
             }

@@ -102,11 +102,21 @@ impl fmt::Display for InWords<'_> {
             Problem::Parked { generations, .. } => {
                 write!(f, "! PARKED {generations} generations: leases are held")
             }
-            Problem::Stale { .. } => write!(
-                f,
-                "! STALE {} look-ups of old handles in {seconds:.0} s",
-                events.stale_lookups
-            ),
+            Problem::Stale { first, .. } => {
+                let lookups = events.stale_lookups;
+                write!(
+                    f,
+                    "! STALE {lookups} look-ups of old handles in {seconds:.0} s"
+                )?;
+                match first.and_then(|first| first.read_at) {
+                    // The name of the file alone: there is no room for more.
+                    Some(line) => {
+                        let file = line.file().rsplit(['/', '\\']).next().unwrap_or_default();
+                        write!(f, ", {file}:{}", line.line())
+                    }
+                    None => Ok(()),
+                }
+            }
         }
     }
 }
