@@ -183,6 +183,10 @@ mod tests {
         before.last_given = before.first + RUN_LENGTH - 1;
         let mut run = StampRun::new();
         let first = run.advance();
+        // A run ends with its last stamp, given or not.
+        assert!(is_same_run(run.first, run.first + RUN_LENGTH - 1));
+        assert!(!is_same_run(run.first, run.first - 1));
+        assert!(!is_same_run(run.first, run.first + RUN_LENGTH));
         // Data lives for three frames at most, so this is older than any that is held.
         assert!(first - before.last_given > 3);
         const { assert!(FIRST_RUN + MARGIN - UNSET > 3) };

@@ -166,6 +166,25 @@ fn a_string_is_not_cut_within_a_character() {
 }
 
 #[test]
+fn text_gets_shorter_by_whole_characters() {
+    let arena = FrameArena::new(4096);
+    let mut text = arena.string();
+    text.push_str("");
+    assert_eq!(arena.used_bytes(), 0, "nothing takes no memory");
+    text.push_str("a€b…");
+    assert_eq!(text.pop(), Some('…'));
+    assert_eq!(text, "a€b");
+    text.truncate(5);
+    text.truncate(6);
+    assert_eq!(text, "a€b");
+    assert_eq!(
+        (text.pop(), text.pop(), text.pop()),
+        (Some('b'), Some('€'), Some('a'))
+    );
+    assert_eq!((text.pop(), text.len()), (None, 0));
+}
+
+#[test]
 fn a_formatter_that_fails_is_not_taken_for_the_arena() {
     struct Refuses;
     impl std::fmt::Display for Refuses {

@@ -53,6 +53,29 @@ fn the_default_capacity_suits_the_platform() {
 }
 
 #[test]
+fn chunks_that_nobody_asked_for_are_kept_as_long_as_the_settings_say() {
+    const FRAMES: u32 = 64;
+    let mut arenas = FrameArenas::new(FrameArenaSettings {
+        worker_capacity_bytes: 4 * KIB,
+        pretouch_bytes: KIB,
+        trim_after_frames: Some(FRAMES),
+        ..Default::default()
+    });
+    let mut frames = 0;
+    while arenas.usage().reserved_bytes > 0 {
+        arenas.swap();
+        frames += 1;
+        assert!(frames <= 2 * FRAMES, "they are never freed");
+    }
+    // The time is measured in eighths. Each generation counts all frames since its last recycle,
+    // the first time one more than there were.
+    assert!(
+        (FRAMES - 1..=FRAMES + FRAMES / 4).contains(&frames),
+        "{frames}"
+    );
+}
+
+#[test]
 fn the_capacity_of_a_worker_is_that_of_the_chunks_it_has() {
     let mut arenas = arenas(None);
     let capacity = |arenas: &FrameArenas| arenas.usage().workers[0].capacity_bytes;

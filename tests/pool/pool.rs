@@ -329,3 +329,22 @@ fn slots_that_are_taken_do_not_count_as_room() {
     pool.try_reserve(1).unwrap();
     assert!(pool.capacity() > capacity);
 }
+
+#[test]
+fn iterators_say_how_many_values_are_left() {
+    let mut pool = Pool::new();
+    let keys: Vec<_> = (0..4).map(|number| pool.insert(number)).collect();
+    pool.remove(keys[1]);
+    let mut iter = pool.iter();
+    for left in [3, 2, 1] {
+        assert_eq!(iter.len(), left);
+        iter.next();
+    }
+    assert_eq!((iter.len(), iter.next()), (0, None));
+    let mut iter = pool.iter_mut();
+    for left in [3, 2, 1] {
+        assert_eq!(iter.len(), left);
+        iter.next();
+    }
+    assert_eq!((iter.len(), iter.next()), (0, None));
+}

@@ -58,6 +58,11 @@ fn a_trim_gives_all_scratch_back() {
     arenas.swap();
     assert_eq!(arenas.usage().reserved_bytes, 0);
     assert_eq!(*arenas.scratch().alloc(7), 7);
+    let text = format!("{:?}", arenas.scratch());
+    assert!(
+        text.starts_with("Scratch(FrameArena { used_bytes: 0"),
+        "{text}"
+    );
 }
 
 #[test]
