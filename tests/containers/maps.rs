@@ -13,6 +13,23 @@ use proptest::prelude::*;
 use crate::elements::{Element, Tracked, live};
 
 #[test]
+fn maps_and_sets_are_equal_if_they_have_the_same() {
+    let arena = FrameArena::new(4096);
+    let [mut a, mut b] = [arena.map(), arena.map()];
+    a.extend([(1, 'a'), (2, 'b')]);
+    b.extend([(2, 'b'), (1, 'a')]);
+    assert!(a == b);
+    b.insert(1, 'c');
+    assert!(a != b);
+    let [mut a, mut b] = [arena.set(), arena.set()];
+    a.extend([1, 2]);
+    b.extend([2, 1]);
+    assert!(a == b);
+    b.insert(3);
+    assert!(a != b);
+}
+
+#[test]
 fn maps_do_what_maps_do() {
     let arena = FrameArena::new(1024);
     let mut map = arena.map();

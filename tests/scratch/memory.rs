@@ -49,6 +49,19 @@ fn memory_after_a_spike_is_given_back() {
 }
 
 #[test]
+fn scratch_goes_with_its_arenas() {
+    let calls_to_drop = |guards: usize| {
+        let arenas = small();
+        let held: Vec<_> = (0..guards).map(|_| arenas.scratch()).collect();
+        held.iter().for_each(|scratch| _ = scratch.alloc(1));
+        drop(held);
+        calls_in(|| drop(arenas))
+    };
+    // Each has a place and a chunk, at least.
+    assert!(calls_to_drop(5) >= calls_to_drop(1) + 4 * 2);
+}
+
+#[test]
 fn a_trim_gives_all_scratch_back() {
     let mut arenas = FrameArenas::default();
     arenas.scratch().alloc([0_u8; 100]);
