@@ -191,4 +191,11 @@ mod tests {
         claims.release_all();
         assert_eq!(claims.claimed().count(), 0);
     }
+    #[test]
+    fn a_long_chain_of_places_is_dropped_without_recursion() {
+        let first = Place::new(0);
+        let places = if cfg!(miri) { 100 } else { 200_000 };
+        (1..places).fold(&first, |last, number| last.next_or(|| Place::new(number)));
+        drop(first);
+    }
 }
