@@ -4,8 +4,8 @@
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
-    ArenasOf, FixedStep, FrameArena, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenas,
-    FrameHandle,
+    ArenasOf, FixedStep, FrameArena, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings,
+    FrameArenas, FrameHandle,
 };
 use bevy_math::Vec3;
 
@@ -23,10 +23,21 @@ pub(crate) struct ArenaPlugin;
 
 impl Plugin for ArenaPlugin {
     fn build(&self, app: &mut App) {
+        let settings = FrameArenaSettings {
+            // Enough for the first frame, which meshes all chunks; on the web the default is less.
+            worker_capacity_bytes: 4 << 20,
+            ..FrameArenaSettings::default()
+        };
         app.add_plugins((
-            FrameArenaPlugin::default(),
+            FrameArenaPlugin {
+                settings: settings.clone(),
+                ..FrameArenaPlugin::default()
+            },
             // Memory at the pace of the steps, which is not that of the frames.
-            FrameArenaPacePlugin::fixed_step(),
+            FrameArenaPacePlugin {
+                settings,
+                ..FrameArenaPacePlugin::fixed_step()
+            },
         ))
         .init_resource::<Grid>()
         .init_resource::<Goal>()
