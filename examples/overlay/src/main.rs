@@ -1,7 +1,7 @@
 //! Shows the overlay above systems that keep the arenas busy, and lets you break things.
 //!
 //! `cargo run -p overlay --ignore-rust-version`, with any Rust from 1.95 on. Arguments, all of them
-//! optional: `--workers N` threads; `--trouble overflow,stale,leases` from the start;
+//! optional: `--workers N` threads; `--mib N` for each of them; `--trouble overflow,stale,leases` from the start;
 //! `--screenshot FILE` runs for a fixed number of frames, saves the window and exits.
 #![forbid(unsafe_code)]
 
@@ -41,6 +41,9 @@ click there to fold it.";
 
 fn main() -> AppExit {
     let workers = argument("--workers").and_then(|it| it.parse().ok());
+    let mib = argument("--mib")
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(1_usize);
     let mut app = App::new();
     app.add_plugins((
         DefaultPlugins
@@ -57,8 +60,8 @@ fn main() -> AppExit {
             .disable::<RenderDebugOverlayPlugin>(),
         FrameArenaPlugin {
             settings: FrameArenaSettings {
-                worker_capacity_bytes: 1 << 20,
-                budget_bytes: Some(256 << 20),
+                worker_capacity_bytes: mib << 20,
+                budget_bytes: Some(mib << 28),
                 ..default()
             },
             ..default()
