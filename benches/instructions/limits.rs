@@ -11,7 +11,7 @@ use crate::temporaries::{BATCH, SCRATCH, SCRATCH_ALLOC, SCRATCH_NESTED, SCRATCH_
 
 /// Those of a run-time length contain the C library's `memcpy`, so they differ between systems:
 /// these, and what many threads take part in, have the goal as their limit.
-const LIMITS: [(&str, f64); 37] = [
+const LIMITS: [(&str, f64); 38] = [
     (U64, 7.0),
     (STRUCT, 14.0),
     (ALIGNED, 16.0),
