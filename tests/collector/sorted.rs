@@ -25,6 +25,10 @@ fn groups_are_equal_if_key_and_list_are() {
     for (key, values) in [(odd.key, even.values), (even.key, odd.values)] {
         assert_ne!(FrameGroup { key, values }, even);
     }
+    assert_eq!(
+        format!("{:?}", arenas.collector::<u8>().batch()),
+        "Batch { .. }"
+    );
     let text = format!("{odd:?}");
     assert!(
         text.starts_with("FrameGroup { key: 1, values: Frame"),
