@@ -255,6 +255,19 @@ fn an_iterator_that_has_ended_is_not_asked_again() {
 }
 
 #[test]
+fn iterators_show_what_is_left() {
+    let arena = FrameArena::new(4096);
+    let mut list = arena.collect([1, 2, 3]);
+    let mut drain = list.drain(..);
+    drain.next();
+    assert_eq!(format!("{drain:?}"), "FrameDrain([2, 3])");
+    drop(drain);
+    let mut iter = arena.collect([1, 2, 3]).into_iter();
+    iter.next_back();
+    assert_eq!(format!("{iter:?}"), "FrameIntoIter([1, 2])");
+}
+
+#[test]
 fn room_that_is_there_is_not_made_again() {
     let arena = FrameArena::new(4096);
     let mut list = arena.vec_with_capacity::<u64>(10);
