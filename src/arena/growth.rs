@@ -161,6 +161,8 @@ mod tests {
         let large = |left| grow().size_of_chunk(false, 3 * MIB, MIB, left);
         assert_eq!(large(NO_BUDGET), Some(15 * MIB / 4));
         assert_eq!(large(4 * MIB), Some(3 * MIB));
+        // What is as large as planned needs nothing to spare.
+        assert_eq!(grow().size_of_chunk(true, MIB, MIB, NO_BUDGET), Some(MIB));
         let limited = growth(OverflowPolicy::Fail);
         assert_eq!(limited.size_of_chunk(true, 8, MIB, 8 * MIB), Some(MIB));
         assert_eq!(limited.size_of_chunk(true, MIB + 1, MIB, 8 * MIB), None);
