@@ -3,8 +3,8 @@
 //!
 //! A game makes thousands of lists, strings and buffers each frame, on many threads, and forgets
 //! them all. [`FrameArenas`] is a resource that hands each worker its own [`FrameArena`]:
-//! allocating moves a pointer, and freeing a frame's allocations, however many, stores one pointer
-//! for each worker.
+//! allocating moves a pointer, and freeing a frame's allocations, however many, is the same few steps
+//! for each worker; only shared values with a destructor are visited.
 //!
 //! # How long things live
 //!
@@ -135,7 +135,7 @@
 // app/          [bevy] plugin, paces, parameters, diagnostics, hand-over to sub-apps
 // overlay/      [overlay] the window
 //
-// All above app/ builds without Bevy and does not log. CONTRIBUTING.md has four walks through the code.
+// All above app/ builds without Bevy and does not log. CONTRIBUTING.md has five walks through the code.
 
 extern crate alloc;
 

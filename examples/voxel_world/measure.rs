@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin};
 use bevy_ecs::schedule::{Schedules, SingleThreadedExecutor};
-use bevy_frame_arena::FrameArenas;
+use bevy_frame_arena::{ArenasOf, FixedStep, FrameArenas};
 
 use crate::counting::{Requests, requests_of};
 use crate::game::{GamePlugin, Load};
@@ -121,6 +121,12 @@ pub(crate) fn count_requests(way: Way, load: Load) -> Requests {
     for (_, schedule) in schedules.iter_mut() {
         schedule.set_executor(SingleThreadedExecutor::new());
     }
+    // A search that ends late has another generation made: let it be there before anything is counted.
+    let world = player.app.world();
+    let steps = world.get_resource::<ArenasOf<FixedStep>>();
+    let lease = steps.map(|arenas| arenas.lease());
+    player.app.update();
+    drop(lease);
     for _ in 0..WARM_UP_FRAMES {
         player.app.update();
     }

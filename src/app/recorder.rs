@@ -24,8 +24,8 @@ use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
 ///
-/// Play a session with it; when the app exits, it writes a table and a picture to files, and logs
-/// settings as code to paste. Ask [`FrameArenaRecorder`] for any of them at any time.
+/// Play a session with it; when the app exits, it logs settings as code to paste, and writes a table
+/// and a picture where files are named for them. Ask [`FrameArenaRecorder`] for any of them at any time.
 ///
 /// ```
 /// use bevy_app::App;
