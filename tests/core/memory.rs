@@ -37,6 +37,27 @@ fn nothing_is_reserved_before_the_first_allocation() {
     assert_eq!(frame(&mut arenas, 1), 128 * KIB);
 }
 
+#[test]
+fn figures_are_copied_into_those_that_are_there() {
+    let mut arenas = arenas(None);
+    let mut copy = arenas.usage().clone();
+    let elsewhere = std::thread::Builder::new().name("elsewhere".into());
+    std::thread::scope(|scope| {
+        let work = || _ = arenas.local().alloc(1_u64);
+        elsewhere
+            .spawn_scoped(scope, work)
+            .expect("a thread starts");
+    });
+    arenas.swap();
+    let of_the_other = arenas.usage().clone();
+    let mut arenas = self::arenas(None);
+    frame(&mut arenas, 100);
+    for usage in [arenas.usage(), &of_the_other, arenas.usage()] {
+        copy.clone_from(usage);
+        assert_eq!(copy, *usage);
+    }
+}
+
 /// As the docs of the setting say, on each platform that the tests run on.
 #[test]
 fn the_default_capacity_suits_the_platform() {
@@ -83,6 +104,11 @@ fn the_capacity_of_a_worker_is_that_of_the_chunks_it_has() {
     assert_eq!(capacity(&arenas), 64 * KIB);
     frame(&mut arenas, 100 * KIB);
     let after_a_spike = capacity(&arenas);
+    let worker = &arenas.usage().workers[0];
+    assert_eq!(
+        (worker.used_bytes, worker.peak_bytes),
+        (100 * KIB, 100 * KIB)
+    );
     assert!(after_a_spike >= 100 * KIB);
     // The other generation has its own, and this one keeps what it has got.
     frame(&mut arenas, 1);
