@@ -27,6 +27,14 @@ function serve() {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
 }
 
+// Rounds as Rust does, a half to the even neighbour; `toFixed` rounds it up. Bytes divided by a power of two are exact.
+function rounded(amount, digits) {
+  const scaled = amount * 10 ** digits;
+  const below = Math.floor(scaled);
+  const nearest = scaled - below === 0.5 ? below + (below % 2) : Math.round(scaled);
+  return (nearest / 10 ** digits).toFixed(digits);
+}
+
 // The same words for sizes as the overlay has.
 function inWords(bytes) {
   if (bytes < 1024) return `${bytes} B`;
@@ -36,7 +44,7 @@ function inWords(bytes) {
     amount /= 1024;
     units.shift();
   }
-  return `${amount.toFixed(amount < 9.95 ? 1 : 0)} ${units[0]}`;
+  return `${rounded(amount, amount < 9.95 ? 1 : 0)} ${units[0]}`;
 }
 
 // What the page has written down: the texts of the overlay by their names, and exact bytes.
@@ -70,7 +78,7 @@ class Figures {
     for (const prefix of prefixes) {
       const [used, peak, reserved] = ["used", "peak", "reserved"].map((word) => {
         const bytes = this.bytes(`${prefix}/${word}`);
-        assert.equal(this.get(`${prefix}/${word}`), `${word} ${inWords(bytes)}`, "overlay and figures differ");
+        assert.equal(this.get(`${prefix}/${word}`), `${word} ${inWords(bytes)}`, `of ${bytes} bytes`);
         return bytes;
       });
       assert(used <= peak && peak <= reserved, `${prefix}: used ${used}, peak ${peak}, reserved ${reserved}`);
