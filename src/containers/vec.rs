@@ -5,18 +5,18 @@ mod compare;
 mod drain;
 mod edit;
 mod extend;
+mod hand_over;
 mod into_iter;
 mod memory;
 mod splice;
 
-use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use std::mem::{MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::slice;
 
 pub use self::drain::FrameDrain;
 pub use self::into_iter::FrameIntoIter;
-use super::boxed::FrameBox;
 use super::or_fail;
 use super::raw::RawBuffer;
 use crate::arena::FrameArena;
@@ -348,56 +348,6 @@ impl<'a, T> FrameVec<'a, T> {
     pub unsafe fn set_len(&mut self, len: usize) {
         debug_assert!(len <= self.capacity(), "the length exceeds the capacity");
         self.len = len;
-    }
-
-    /// Gives up the list and returns its elements, which live as long as the arena is borrowed and
-    /// are never dropped.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let numbers: &mut [u32] = arena.collect([1, 2]).leak();
-    /// numbers[0] = 7;
-    /// ```
-    #[inline]
-    pub fn leak(self) -> &'a mut [T] {
-        let (start, len) = (self.buffer.start(), self.len);
-        let _not_dropped = ManuallyDrop::new(self);
-        // SAFETY:
-        // - the first `len` elements are there, in memory that is not given back;
-        // - the list that owned them is gone, so no other reference reaches them.
-        unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
-    }
-
-    /// Turns the list into a box of its elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let boxed = arena.collect([1, 2]).into_boxed_slice();
-    /// assert_eq!(boxed.len(), 2);
-    /// ```
-    pub fn into_boxed_slice(mut self) -> FrameBox<'a, [T]> {
-        self.shrink_to_fit();
-        let (arena, start, len) = (self.arena(), self.buffer.start(), self.len);
-        let _not_dropped = ManuallyDrop::new(self);
-        let elements = NonNull::slice_from_raw_parts(start, len);
-        // SAFETY: the list gave up its elements, which lie at the start of a block of its arena.
-        unsafe { FrameBox::from_raw(elements, arena) }
-    }
-
-    /// Makes a list of elements that fill a block.
-    ///
-    /// # Safety
-    /// `elements` are there, and owned by nobody else; they start a block of `arena`.
-    #[inline]
-    pub(super) unsafe fn from_raw(elements: NonNull<[T]>, arena: &'a FrameArena) -> Self {
-        let len = elements.len();
-        Self {
-            // SAFETY: the caller's promise.
-            buffer: unsafe { RawBuffer::from_raw(elements, arena) },
-            len,
-        }
     }
 
     /// Returns the place of an element, which may not be there.
