@@ -2,22 +2,20 @@
 #![expect(unsafe_code, reason = "says which threads may use an arena")]
 
 mod allocator;
-mod budget;
+mod block;
 mod bump;
 mod chain;
-mod chunk;
 mod cursor;
 mod drops;
 mod figures;
-mod growth;
 mod owner;
-mod peaks;
 mod poison;
 mod refill;
 mod reset;
 mod scope;
+mod sizes;
 mod slices;
-mod stock;
+mod store;
 mod values;
 
 use std::alloc::Layout;
@@ -26,28 +24,23 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicUsize;
 
-pub(crate) use self::budget::Budget;
 use self::chain::Chain;
-use self::chunk::Chunk;
 use self::cursor::Cursor;
 use self::drops::DropList;
-use self::growth::Growth;
 pub(crate) use self::owner::OnOneThread;
 use self::owner::{OwnerOnly, ThreadBound};
-use self::peaks::Peaks;
-pub(crate) use self::peaks::WINDOW_STEPS;
 use self::reset::marks_dead;
 pub use self::scope::ArenaScope;
 pub(crate) use self::slices::aligned::refuse_alignment;
-pub(crate) use self::stock::Stock;
+pub(crate) use self::store::{Memory, Returning, Store, Window};
 pub use self::values::AllocOrInitError;
 pub(crate) use self::values::put;
 pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
-use crate::settings::{FrameArenaSettings, STANDALONE_CAPACITY_BYTES};
+use crate::settings::{FrameArenaSettings, STANDALONE_BLOCK_BYTES};
 use crate::sites::{Line, Place, SiteTable};
 use crate::stamp::{self, Stamp, UNSET};
 
@@ -125,28 +118,30 @@ use crate::stamp::{self, Stamp, UNSET};
 pub struct FrameArena {
     cursor: OwnerOnly<Cursor>,
     stamp: Stamp,
-    /// Whether a recycle has more to do than to move the cursor: values to drop, memory to mark,
-    /// or chunks to return from.
+    /// Whether a reset has more to do than to move the cursor: values to drop, memory to mark, or
+    /// blocks to give back.
     needs_cleanup: OwnerOnly<Cell<bool>>,
     fill_recycled: bool,
-    /// Whether a single allocation made the first chunk larger than planned. Atomic like all that
-    /// the figures are made of: other threads read them while the owner allocates.
-    has_large_first: AtomicBool,
     drops: OwnerOnly<DropList>,
     chain: OwnerOnly<Chain>,
-    growth: OwnerOnly<Growth>,
-    peaks: Peaks,
-    budget: Arc<Budget>,
+    /// The most bytes in use at once since the last reset, as of the last time that memory was freed
+    /// or a block was added. Atomic like all figures: other threads read it while the owner allocates.
+    peak_bytes: AtomicUsize,
+    /// The most bytes in use at once in any period before.
+    highest_peak_bytes: usize,
+    /// The most bytes that may be in use at once.
+    limit_bytes: usize,
+    store: Arc<Store>,
     /// The stamp of the newest scope, or `UNSET`.
     scope_stamp: Stamp,
     /// Who asked for it, if the feature `sites` is on.
     sites: SiteTable,
-    /// Alone makes the arena `!Sync`, so that the compiler names it.
+    /// Makes the arena `!Sync` by itself, so that the compiler names it.
     _bound: ThreadBound,
 }
 
 // SAFETY:
-// - the chunks and the drop list are owned by the arena alone and have no thread affinity;
+// - the blocks and the drop list are owned by the arena and have no thread affinity;
 // - values in the drop list are `Send` (see `drop_at_recycle`);
 // - what handles name in the arena's memory is `Send` and `Sync`;
 // - whatever else lies there is borrowed from the arena, which does not move meanwhile.
@@ -158,20 +153,20 @@ impl UnwindSafe for FrameArena {}
 
 /// # Making one
 impl FrameArena {
-    /// Creates a standalone arena with a first chunk of `capacity_bytes`.
+    /// Creates a standalone arena that has `capacity_bytes` in one piece from the start.
     ///
-    /// It chains further chunks when it is full; [`with_settings`](Self::with_settings) can set a
-    /// hard limit instead.
+    /// It takes further blocks when it is full; [`with_settings`](Self::with_settings) can set a
+    /// limit instead.
     ///
     /// # Panics
-    /// If the global allocator has no such block.
+    /// If the global allocator refuses.
     ///
     /// # Examples
     /// ```
     /// use bevy_frame_arena::FrameArena;
     ///
     /// let arena = FrameArena::new(64 << 10);
-    /// assert_eq!(arena.capacity_bytes(), 64 << 10);
+    /// assert_eq!(arena.block_remaining_bytes(), 64 << 10);
     /// ```
     #[track_caller]
     pub fn new(capacity_bytes: usize) -> Self {
@@ -181,72 +176,78 @@ impl FrameArena {
         }
     }
 
-    /// Creates a standalone arena with a first chunk of `capacity_bytes`.
+    /// Creates a standalone arena, like [`new`](Self::new).
     ///
     /// # Errors
-    /// [`ArenaError::AllocationFailed`] if the global allocator has no such block.
+    /// [`ArenaError::AllocationFailed`] if the global allocator refuses.
     pub fn try_new(capacity_bytes: usize) -> Result<Self, ArenaError> {
         let arena = Self::with_settings(&FrameArenaSettings {
-            worker_capacity_bytes: capacity_bytes,
+            block_bytes: capacity_bytes,
             ..FrameArenaSettings::default()
         });
         if capacity_bytes > 0 {
-            let requested = capacity_bytes;
-            let chunk = Chunk::new(capacity_bytes, 1, &arena.budget)
-                .map_err(|_| ArenaError::AllocationFailed { requested })?;
-            arena.add_to_chain(chunk)?;
+            arena.add_block(capacity_bytes)?;
         }
         Ok(arena)
     }
 
-    /// Creates a standalone arena that reserves nothing before its first allocation.
+    /// Creates a standalone arena that takes no memory before its first allocation.
     ///
-    /// `trim_after_frames` and `lives_for` have no effect on it: its owner calls
+    /// `trim_after_frames`, `lives_for` and `pretouch_bytes` have no effect on it: its owner calls
     /// [`reset`](Self::reset) and [`trim`](Self::trim).
     ///
     /// # Examples
     /// ```
-    /// use bevy_frame_arena::{FrameArena, FrameArenaSettings, OverflowPolicy};
+    /// use bevy_frame_arena::{FrameArena, FrameArenaSettings};
     ///
     /// let arena = FrameArena::with_settings(&FrameArenaSettings {
-    ///     worker_capacity_bytes: 1024,
-    ///     overflow: OverflowPolicy::Fail,
+    ///     worker_limit_bytes: Some(1024),
     ///     ..Default::default()
     /// });
     /// assert!(arena.try_alloc([0_u8; 2000]).is_err());
     /// ```
     pub fn with_settings(settings: &FrameArenaSettings) -> Self {
-        let budget = Arc::new(Budget::new(settings.budget_bytes));
-        Self::in_budget(settings, budget, stamp::standalone())
+        let store = Arc::new(Store::new(settings));
+        Self::in_store(settings, store, stamp::standalone())
     }
 
-    pub(crate) fn in_budget(
+    pub(crate) fn in_store(
         settings: &FrameArenaSettings,
-        budget: Arc<Budget>,
+        store: Arc<Store>,
         stamp: Stamp,
     ) -> Self {
-        let growth = Growth::new(settings.overflow, settings.worker_capacity_bytes);
         Self {
             cursor: OwnerOnly(Cursor::nowhere()),
             stamp,
             needs_cleanup: OwnerOnly(Cell::new(marks_dead(settings.fill_recycled))),
             fill_recycled: settings.fill_recycled,
-            has_large_first: AtomicBool::new(false),
             drops: OwnerOnly(DropList::default()),
             chain: OwnerOnly(Chain::default()),
-            growth: OwnerOnly(growth),
-            peaks: Peaks::default(),
-            budget,
+            peak_bytes: AtomicUsize::new(0),
+            highest_peak_bytes: 0,
+            limit_bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
+            store,
             scope_stamp: UNSET,
             sites: SiteTable::default(),
             _bound: ThreadBound::new(),
         }
     }
 
+    /// Returns the stamp of the current period, for comparing.
+    #[inline(always)]
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
+    /// Returns the stamp for a handle to memory of this arena, and marks the arena as shared: it
+    /// keeps its blocks for as long as handles resolve.
+    ///
+    /// Every handle gets its stamp here, or after [`take_shared`](Self::take_shared).
+    #[inline(always)]
+    pub(crate) fn stamp_to_share(&self) -> Stamp {
+        self.cursor.mark_shared();
+        self.stamp
+    }
     /// Gives an empty arena the stamp of the period in which it is used next.
     pub(crate) fn set_stamp(&mut self, stamp: Stamp) {
         debug_assert_eq!(self.used_bytes(), 0);
@@ -283,18 +284,11 @@ impl FrameArena {
         &self.sites
     }
 
-    /// Takes `size` bytes from the active chunk, if they fit.
+    /// Takes `size` bytes from the active block, if they fit.
     #[inline(always)]
     fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         self.sites.note_allocation();
         self.cursor.take(size, align)
-    }
-
-    /// Notes the bytes in use before some are freed, or when a chunk was added.
-    #[inline(always)]
-    fn note_peak(&self, used_bytes: usize) {
-        self.peaks.note(used_bytes);
-        self.sites.note_peak(|| used_bytes);
     }
 
     /// Returns the bytes in use, as the owner sees them.
@@ -304,11 +298,11 @@ impl FrameArena {
     }
 }
 
-/// A standalone arena with a small first chunk, which it reserves with its first allocation.
+/// A standalone arena with small blocks, the first of which it takes with its first allocation.
 impl Default for FrameArena {
     fn default() -> Self {
         Self::with_settings(&FrameArenaSettings {
-            worker_capacity_bytes: STANDALONE_CAPACITY_BYTES,
+            block_bytes: STANDALONE_BLOCK_BYTES,
             ..FrameArenaSettings::default()
         })
     }
@@ -318,6 +312,7 @@ impl Drop for FrameArena {
     fn drop(&mut self) {
         let mut panic = FirstPanic::default();
         self.run_drops(&mut panic);
+        self.give_all_blocks();
         panic.resume();
     }
 }
@@ -326,8 +321,7 @@ impl fmt::Debug for FrameArena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameArena")
             .field("used_bytes", &self.used_bytes())
-            .field("capacity_bytes", &self.capacity_bytes())
-            .field("overflows", &self.overflows())
+            .field("held_bytes", &self.held_bytes())
             .finish_non_exhaustive()
     }
 }

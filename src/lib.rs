@@ -183,7 +183,7 @@ pub use handles::{FrameHandle, HandleError, Shareable, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
-pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
+pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteList, SiteUsage};
 
 /// The names that most games need.
@@ -195,7 +195,7 @@ pub mod prelude {
     };
     pub use crate::{
         CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-        FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, OverflowPolicy, Pool,
+        FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, Pool,
         PoolKey, Scratch, share_format,
     };
 }

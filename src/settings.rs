@@ -4,37 +4,37 @@
 /// The memory policy of [`FrameArenas`](crate::FrameArenas).
 ///
 /// ```
-/// use bevy_frame_arena::{FrameArenaSettings, OverflowPolicy};
+/// use bevy_frame_arena::FrameArenaSettings;
 ///
 /// let settings = FrameArenaSettings {
-///     worker_capacity_bytes: 4 << 20,
-///     overflow: OverflowPolicy::Fail,
+///     budget_bytes: Some(64 << 20),
 ///     ..Default::default()
 /// };
-/// assert_eq!(settings.budget_bytes, None);
+/// assert_eq!(settings.worker_limit_bytes, None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameArenaSettings {
-    /// The size of a worker's first chunk, in each generation.
+    /// The size of a block, rounded up to a power of two of at least 1 KiB. Default: 128 KiB, and
+    /// 64 KiB on the web.
     ///
-    /// It is reserved when the worker first allocates. The default is 16 MiB on 64-bit systems that
-    /// commit pages when they are touched (Linux, macOS and the like): there the untouched rest is
-    /// address space and no memory. Elsewhere a reserved page counts, so the default is 1 MiB
-    /// (Windows charges it to the process's commit limit; 32-bit systems are short of addresses),
-    /// and 256 KiB on the web, where memory that was taken once is never given back.
-    ///
-    /// Under a budget, a first chunk takes no more than a sixteenth of what the budget has left, so
-    /// that there is some for every worker.
-    pub worker_capacity_bytes: usize,
+    /// Arenas take blocks from one store and give them back as soon as their data need not live any
+    /// more, so the memory of all workers together follows what they use. Smaller blocks save memory
+    /// where very many threads allocate a little each. Allocations and lists that do not fit get
+    /// larger blocks. A budget has room for at least 64 blocks, so a small one makes them smaller.
+    pub block_bytes: usize,
 
-    /// What a worker does when its chunk is full. Default: [`OverflowPolicy::Grow`].
-    pub overflow: OverflowPolicy,
-
-    /// The most that all workers and generations together may reserve. Default: no limit.
+    /// The most bytes that each worker may have in use at once, and each [`Scratch`](crate::Scratch).
+    /// Default: no limit.
     ///
-    /// An allocation that needs a chunk beyond it fails with
-    /// [`ArenaError::Exhausted`](crate::ArenaError::Exhausted). After that, each generation gives
-    /// all its memory back when it is recycled, so that the frames that follow find some.
+    /// An allocation beyond it fails with [`ArenaError::Exhausted`](crate::ArenaError::Exhausted).
+    pub worker_limit_bytes: Option<usize>,
+
+    /// The most that all workers and generations together may take from the global allocator.
+    /// Default: no limit.
+    ///
+    /// An allocation that needs a block beyond it fails with
+    /// [`ArenaError::Exhausted`](crate::ArenaError::Exhausted). Blocks that wait in the store are
+    /// given up first.
     pub budget_bytes: Option<usize>,
 
     /// The number of frames (or whatever the period of the arenas is) after which memory that none
@@ -42,23 +42,20 @@ pub struct FrameArenaSettings {
     /// a second. `None` keeps everything; `Some(0)` keeps nothing beyond the period that used it, which
     /// suits long ones such as levels.
     ///
-    /// A worker gives its memory back when it was idle for that time, or when it has touched more
-    /// than twice what its largest frame in that time used (plus a quarter); so a steady load never
-    /// reallocates. The time is measured in eighths, so it may be late by one of them. Whether the
-    /// allocator passes the memory on to the system is up to the allocator.
+    /// What counts is the number of blocks that were needed at once, so a steady load never
+    /// reallocates, whichever worker has it. The time is measured in steps, so it may be late by an
+    /// eighth. Whether the allocator passes the memory on to the system is up to the allocator.
     pub trim_after_frames: Option<u32>,
 
     /// For how many periods data can be read, its own included. Default:
     /// [`LivesFor::TwoPeriods`].
     pub lives_for: LivesFor,
 
-    /// The bytes of a worker's first chunk, in each generation, that are touched before the game
-    /// needs them, so that no page fault falls into its first frames. Default: 0.
+    /// Bytes that the store has from the start, with all pages touched, so that no page fault falls
+    /// into the first frames. Default: 0.
     ///
-    /// [`FrameArenas::new`](crate::FrameArenas::new) pays for it: it makes the first chunks of as
-    /// many workers as there are cores and writes to each page. A worker beyond those gets its
-    /// chunk as it would without this setting. What nobody asked for is freed when memory is given
-    /// back, after `trim_after_frames`.
+    /// [`FrameArenas::new`](crate::FrameArenas::new) pays for it. It is a total for all workers, and
+    /// never more than the budget. What is not needed is given back after `trim_after_frames`.
     pub pretouch_bytes: usize,
 
     /// Whether recycled memory is filled with `0xDD`, so that a stale raw pointer shows.
@@ -71,8 +68,8 @@ pub struct FrameArenaSettings {
 impl Default for FrameArenaSettings {
     fn default() -> Self {
         Self {
-            worker_capacity_bytes: WORKER_CAPACITY_BYTES,
-            overflow: OverflowPolicy::Grow,
+            block_bytes: BLOCK_BYTES,
+            worker_limit_bytes: None,
             budget_bytes: None,
             trim_after_frames: Some(600),
             lives_for: LivesFor::default(),
@@ -80,17 +77,6 @@ impl Default for FrameArenaSettings {
             fill_recycled: cfg!(debug_assertions),
         }
     }
-}
-
-/// What a worker does when an allocation does not fit into its chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OverflowPolicy {
-    /// It chains another chunk, and keeps it for the frames to come.
-    #[default]
-    Grow,
-    /// It fails with [`ArenaError::Exhausted`](crate::ArenaError::Exhausted): a hard limit, rounded
-    /// up to a multiple of 128 bytes.
-    Fail,
 }
 
 /// For how many periods of its arenas data can be read: its own, and the ones after it.
@@ -139,13 +125,11 @@ impl LivesFor {
     }
 }
 
-const WORKER_CAPACITY_BYTES: usize = if cfg!(target_family = "wasm") {
-    256 << 10
-} else if cfg!(all(unix, target_pointer_width = "64")) {
-    16 << 20
+const BLOCK_BYTES: usize = if cfg!(target_family = "wasm") {
+    64 << 10
 } else {
-    1 << 20
+    128 << 10
 };
 
-/// The first chunk of a standalone arena: there may be one for each system.
-pub(crate) const STANDALONE_CAPACITY_BYTES: usize = 64 << 10;
+/// The blocks of a standalone arena: there may be one for each system.
+pub(crate) const STANDALONE_BLOCK_BYTES: usize = 64 << 10;

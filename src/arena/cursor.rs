@@ -1,4 +1,4 @@
-//! The cursor of an arena: which bytes of the active chunk are handed out.
+//! The cursor of an arena: which bytes of the active block are handed out.
 #![expect(
     unsafe_code,
     reason = "makes pointers that are not null without a check"
@@ -9,32 +9,60 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use super::bump;
-use super::chunk::Chunk;
+use super::block::Block;
 use super::poison;
 
-/// Where the next allocation goes, within the active chunk.
+/// The end for what is shared, while nothing was.
+const NOTHING_SHARED: usize = 0;
+
+/// Where the next allocation goes, within the active block.
 ///
 /// The pointers are atomic so that other threads can read how much is used while the owner
-/// allocates. The owner alone writes them.
+/// allocates. Only the owner writes them.
 #[repr(C)]
 pub(super) struct Cursor {
     /// The next free byte; a multiple of `bump::CURSOR_ALIGN`.
     next: AtomicPtr<u8>,
-    /// The address behind the chunk.
+    /// The address behind the last byte that may be used.
     end: Cell<usize>,
-    /// The first byte of the chunk.
+    /// The same for values that are shared, or `NOTHING_SHARED` before the first of them.
+    ///
+    /// This is the mark that keeps the blocks of an arena for its handles. It costs no instruction
+    /// where a value is shared: the first one finds no room below this end, takes the slow path, and
+    /// sets the mark there.
+    shared_end: Cell<usize>,
+    /// The first byte of the block.
     start: AtomicPtr<u8>,
 }
 
 impl Cursor {
-    /// Creates the cursor of an arena without chunks: aligned, not null, with no room.
+    /// Creates the cursor of an arena without blocks: aligned, not null, with no room.
     pub(super) const fn nowhere() -> Self {
         let nowhere = ptr::without_provenance_mut(bump::CURSOR_ALIGN);
         Self {
             next: AtomicPtr::new(nowhere),
             end: Cell::new(bump::CURSOR_ALIGN),
+            shared_end: Cell::new(NOTHING_SHARED),
             start: AtomicPtr::new(nowhere),
         }
+    }
+
+    /// Whether something was shared since the arena was empty.
+    #[inline]
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared_end.get() != NOTHING_SHARED
+    }
+
+    /// Notes that something is shared.
+    #[inline(always)]
+    pub(super) fn mark_shared(&self) {
+        self.shared_end.set(self.end.get());
+    }
+
+    /// Notes that nothing is shared any more.
+    #[inline]
+    pub(super) fn forget_shared(&mut self) {
+        self.shared_end.set(NOTHING_SHARED);
     }
 
     /// Takes `size` bytes, if they fit.
@@ -42,54 +70,80 @@ impl Cursor {
     /// `size` and `align` are those of a valid `Layout`, or `align` is that of `beyond_cursor`.
     #[inline(always)]
     pub(super) fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        self.take_below(self.end.get(), size, align)
+    }
+
+    /// Takes `size` bytes for what is shared, if they fit and something was shared before.
+    #[inline(always)]
+    pub(super) fn take_shared(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        self.take_below(self.shared_end.get(), size, align)
+    }
+
+    /// `end` is that of the active block, or below all addresses.
+    #[inline(always)]
+    fn take_below(&self, end: usize, size: usize, align: usize) -> Option<NonNull<u8>> {
         let next = self.next.load(Relaxed);
-        let bump = bump::bump(next.addr(), self.end.get(), size, align)?;
+        let bump = bump::bump(next.addr(), end, size, align)?;
         self.next.store(next.with_addr(bump.next), Relaxed);
         let start = next.with_addr(bump.start);
         poison::mark_live(start, size);
-        // SAFETY: `start` lies between the cursor and the end of a chunk, neither of them null.
+        // SAFETY: `start` lies between the cursor and the end of a block, neither of them null.
         Some(unsafe { NonNull::new_unchecked(start) })
     }
 
-    /// Returns the bytes in use in the active chunk.
+    /// Returns the bytes in use in the active block.
     ///
-    /// Another thread may read in the middle of a change of chunks: the pointers are then of two
-    /// chunks, and their distance means nothing. It is not negative.
+    /// Another thread may read in the middle of a change of blocks: the pointers are then of two
+    /// blocks, and their distance means nothing. It is not negative.
     #[inline]
     pub(super) fn used_bytes(&self) -> usize {
         let next = self.next.load(Relaxed).addr();
         next.saturating_sub(self.start.load(Relaxed).addr())
     }
 
-    /// Returns the bytes between the cursor and the end of the chunk.
+    /// Returns the bytes between the cursor and the end of the block.
     pub(super) fn remaining_bytes(&self) -> usize {
         self.end.get() - self.next.load(Relaxed).addr()
     }
 
-    /// Moves to the start of a chunk.
-    pub(super) fn enter(&self, chunk: &Chunk) {
-        self.enter_at(chunk, 0);
-    }
-
-    /// Moves to where `used_bytes` of a chunk were in use.
-    pub(super) fn enter_at(&self, chunk: &Chunk, used_bytes: usize) {
-        self.end.set(chunk.end_address());
-        self.start.store(chunk.start(), Relaxed);
+    /// Moves to where `used_bytes` of a block are in use. At most `limit_bytes` of it may be used.
+    pub(super) fn enter(&self, block: &Block, used_bytes: usize, limit_bytes: usize) {
+        // Blocks end at a multiple of the cursor's alignment, so what is rounded is the limit.
+        let limit_bytes = limit_bytes & !(bump::CURSOR_ALIGN - 1);
+        let bytes = block.data_bytes().min(limit_bytes);
+        self.start.store(block.start(), Relaxed);
         self.next
-            .store(chunk.start().wrapping_add(used_bytes), Relaxed);
+            .store(block.start().wrapping_add(used_bytes), Relaxed);
+        self.set_end(block.start().addr() + bytes);
     }
 
-    /// Makes all of the active chunk free, and returns the bytes that were in use in it.
+    /// Leaves all blocks.
+    pub(super) fn leave(&mut self) {
+        let nowhere = ptr::without_provenance_mut(bump::CURSOR_ALIGN);
+        *self.start.get_mut() = nowhere;
+        *self.next.get_mut() = nowhere;
+        self.set_end(bump::CURSOR_ALIGN);
+    }
+
+    /// Both ends move together, so that the mark is never lost.
+    fn set_end(&self, end: usize) {
+        self.end.set(end);
+        if self.is_shared() {
+            self.shared_end.set(end);
+        }
+    }
+
+    /// Makes all of the active block free, and returns the bytes that were in use in it.
     #[inline]
     pub(super) fn rewind(&mut self) -> usize {
         let (next, start) = (self.next.get_mut(), *self.start.get_mut());
-        // With `&mut self` there is no change of chunks in between: the start comes first.
+        // With `&mut self` there is no change of blocks in between: the start comes first.
         let used_bytes = next.addr().wrapping_sub(start.addr());
         *next = start;
         used_bytes
     }
 
-    /// Moves back to where `used_bytes` of the active chunk were in use.
+    /// Moves back to where `used_bytes` of the active block were in use.
     #[inline]
     pub(super) fn step_back_to(&mut self, used_bytes: usize) {
         *self.next.get_mut() = self.start.get_mut().wrapping_add(used_bytes);
@@ -97,9 +151,9 @@ impl Cursor {
 
     /// Returns the block if it ends at the cursor.
     ///
-    /// Two chunks may lie side by side, so that a block at the end of one ends where the other
+    /// Two blocks may lie side by side, so that a block at the end of one ends where the other
     /// begins: hence the look at the start. The pointer returned is made from the cursor, which
-    /// may access the whole chunk; the caller's may access the block alone.
+    /// may access the whole block; the caller's may access the block alone.
     #[inline]
     pub(super) fn newest(&self, block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
         let newest = self.next.load(Relaxed).wrapping_sub(bump::round_up(bytes));
@@ -116,12 +170,12 @@ impl Cursor {
     }
 
     /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned, and returns
-    /// the bytes that were in use in the chunk before.
+    /// the bytes that were in use in the block before.
     #[inline]
     pub(super) fn resize(&self, newest: NonNull<u8>, old_bytes: usize, new_bytes: usize) -> usize {
         let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
         let start = self.start.load(Relaxed).addr();
-        // The owner is not in the middle of a change of chunks: the start comes first.
+        // The owner is not in the middle of a change of blocks: the start comes first.
         let used_bytes = newest
             .addr()
             .get()
@@ -140,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reading_torn_by_a_change_of_chunks_is_not_negative() {
+    fn a_reading_torn_by_a_change_of_blocks_is_not_negative() {
         let cursor = Cursor::nowhere();
         cursor
             .start

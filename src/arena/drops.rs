@@ -100,7 +100,7 @@ impl FrameArena {
         Ok(RoomForDrop(Some(room.cast())))
     }
 
-    /// Gives room back that is not needed after all, if it is the newest of its chunk.
+    /// Gives room back that is not needed after all, if it is the newest of its block.
     ///
     /// # Safety
     /// `room` was taken from this arena since its last reset.
@@ -126,6 +126,8 @@ impl FrameArena {
             // - so do the values, which the caller vouches for;
             // - `T` is `Send`.
             unsafe { self.drops.push(entry, values) };
+            // The record and the values must stay until it has run: it is shared memory.
+            self.cursor.mark_shared();
             self.needs_cleanup.set(true);
         }
     }

@@ -1,96 +1,98 @@
-//! What happens when an allocation does not fit into the active chunk.
+//! What happens when an allocation does not fit into the active block.
 #![forbid(unsafe_code)]
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
 
-use super::chunk::{self, Chunk, Refused};
-use super::{FrameArena, bump, dangling};
+use super::sizes::Purpose;
+use super::store::Refused;
+use super::{FrameArena, dangling};
 use crate::error::{ArenaError, ArenaLimit};
 
 impl FrameArena {
-    /// Takes memory from another chunk: a kept one, or a new one.
+    /// Takes memory from another block.
     ///
-    /// An error changes nothing.
+    /// An error changes nothing, but is counted.
     #[cold]
     #[inline(never)]
     pub(super) fn take_slow(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
+        self.try_refill(layout, Purpose::Fixed)
+            .inspect_err(|error| self.count_refusal(error))
+    }
+
+    /// Takes memory from another block, with room to grow where it is for a list that has outgrown
+    /// its place. An error changes nothing.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn try_refill(
+        &self,
+        layout: Layout,
+        purpose: Purpose,
+    ) -> Result<NonNull<u8>, ArenaError> {
         if layout.size() == 0 {
             return Ok(dangling(layout));
         }
-        if self.chain.activate_kept(&self.cursor, layout) {
+        let limit = self.store.limit_bytes();
+        let Some(request) =
+            self.store
+                .sizes()
+                .next(self.chain.len(), layout.size(), layout.align(), purpose)
+        else {
+            return Err(ArenaError::AllocationFailed {
+                requested: layout.size(),
+            });
+        };
+        let remaining = self.limit_bytes - self.used_now();
+        if request.data_bytes() > remaining {
+            let bytes = self.limit_bytes;
+            return Err(self.exhausted(layout, remaining, ArenaLimit::Worker { bytes }));
+        }
+        let block = match self.store.take(request) {
+            Ok(block) => block,
+            Err(Refused::ByBudget) => {
+                let remaining = self.store.remaining_bytes();
+                let limit = ArenaLimit::Budget { bytes: limit };
+                return Err(self.exhausted(layout, remaining, limit));
+            }
+            Err(Refused::ByAllocator) => {
+                return Err(ArenaError::AllocationFailed {
+                    requested: request.needed_bytes,
+                });
+            }
+        };
+        self.chain.push(&self.cursor, block, self.limit_bytes);
+        if self.chain.len() > 1 {
             self.needs_cleanup.set(true);
-        } else {
-            self.add_chunk(layout)?;
         }
         let memory = self.cursor.take(layout.size(), layout.align());
         self.note_peak(self.used_now());
-        Ok(memory.expect("a chunk chosen for a layout has room for it"))
+        Ok(memory.expect("a block chosen for a layout has room for it"))
     }
 
-    /// Makes a chunk with room for `layout` and activates it.
-    fn add_chunk(&self, layout: Layout) -> Result<(), ArenaError> {
-        let is_first = self.chain.is_empty();
-        // The start of a chunk has the alignment asked for, so there is no padding to add.
-        let needed = bump::round_up(layout.size());
-        let limit = chunk::round_up(self.growth.first_bytes());
-        let left = self.budget.remaining_bytes();
-        let Some(mut bytes) = self.growth.size_of_chunk(is_first, needed, limit, left) else {
-            let remaining = if is_first {
-                limit
-            } else {
-                self.chunk_remaining_bytes()
-            };
-            return Err(self.exhausted(layout, remaining, ArenaLimit::Worker { bytes: limit }));
-        };
-        let chunk = loop {
-            let refused = match Chunk::new(bytes, layout.align(), &self.budget) {
-                Ok(chunk) => break chunk,
-                Err(refused) => refused,
-            };
-            match (self.growth.smaller(bytes, needed), refused) {
-                (Some(smaller), _) => bytes = smaller,
-                (None, Refused::ByBudget) => return Err(self.over_budget(layout)),
-                (None, Refused::ByAllocator) => {
-                    return Err(ArenaError::AllocationFailed { requested: bytes });
-                }
-            }
-        };
-        let is_large = is_first && chunk.bytes() > limit;
-        self.add_to_chain(chunk)?;
-        if is_large {
-            self.has_large_first.store(true, Relaxed);
-        }
+    /// Takes a first block with `bytes` in one piece.
+    pub(super) fn add_block(&self, bytes: usize) -> Result<(), ArenaError> {
+        let block = self.store.make_for(bytes);
+        let block = block.map_err(|_| ArenaError::AllocationFailed { requested: bytes })?;
+        self.chain.push(&self.cursor, block, self.limit_bytes);
         Ok(())
     }
 
-    /// Puts a new chunk into use.
-    pub(super) fn add_to_chain(&self, chunk: Chunk) -> Result<(), ArenaError> {
-        let is_first = self.chain.is_empty();
-        self.chain.push(&self.cursor, chunk)?;
-        if !is_first {
-            self.growth.advance();
-            self.needs_cleanup.set(true);
+    /// Counts an allocation that a limit refused, once for each that the program sees refused.
+    #[cold]
+    pub(crate) fn count_refusal(&self, error: &ArenaError) {
+        if let ArenaError::Exhausted { requested, .. } = *error {
+            self.store.count_refusal(requested);
+            self.sites.note_refusal();
         }
-        Ok(())
-    }
-
-    fn over_budget(&self, layout: Layout) -> ArenaError {
-        let bytes = self.budget.limit_bytes();
-        let remaining = self.budget.remaining_bytes();
-        self.exhausted(layout, remaining, ArenaLimit::Budget { bytes })
     }
 
     fn exhausted(&self, layout: Layout, remaining: usize, limit: ArenaLimit) -> ArenaError {
-        self.budget.count_refusal(layout.size());
-        self.sites.note_refusal();
         ArenaError::Exhausted {
             requested: layout.size(),
             align: layout.align(),
             remaining,
             limit,
-            pace: self.budget.pace(),
+            pace: self.store.pace(),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::ptr;
 
 use super::chain::Place;
-use super::peaks::Trim;
+use super::store::{Returning, Window};
 use super::{FrameArena, poison};
 use crate::panics::FirstPanic;
 use crate::stamp::{self, Stamp};
@@ -16,7 +16,7 @@ const FILL: u8 = 0xDD;
 impl FrameArena {
     /// Frees everything at once and drops what was shared; the memory is kept for reuse.
     ///
-    /// The cost does not depend on the number of allocations: with one chunk, it stores a
+    /// The cost does not depend on the number of allocations: with one block, it stores a
     /// pointer. Only shared values with a destructor are visited (and, in debug builds, the
     /// memory is filled).
     ///
@@ -39,61 +39,66 @@ impl FrameArena {
         if *self.needs_cleanup.get_mut() {
             self.reset_slow();
         } else if let Some(stamp) = stamp::next_in_block(self.stamp) {
-            let used_bytes = self.rewind(stamp);
-            self.sites.note_peak(|| used_bytes);
+            self.rewind(stamp);
         } else {
             self.reset_slow();
         }
     }
 
-    /// Gives memory back that was not needed since the last trim.
+    /// Gives memory back that was not needed since the last trim, or since the arena was made.
     ///
-    /// All of it, if none was used since then, or if the chunks were once filled beyond twice
-    /// what was used since then (and a quarter more). The next allocation makes a single chunk of
-    /// the size needed, though none below the capacity that the arena was made with. Call it on
-    /// an empty arena; while memory is in use it does nothing.
+    /// Call it on an empty arena now and then; while memory is in use it does nothing.
     ///
     /// # Examples
     /// ```
     /// use bevy_frame_arena::FrameArena;
     ///
     /// let mut arena = FrameArena::new(4096);
-    /// arena.alloc_slice_fill_copy(1 << 20, 0_u8);
+    /// arena.alloc([0_u8; 1000]);
     /// arena.reset();
-    /// arena.trim(); // the spike is still in the last period
-    /// assert!(arena.capacity_bytes() > 1 << 20);
+    /// arena.trim(); // was needed since the arena was made
+    /// assert!(arena.held_bytes() > 0);
     /// arena.trim();
-    /// assert_eq!(arena.capacity_bytes(), 0);
+    /// assert_eq!(arena.held_bytes(), 0);
     /// ```
     pub fn trim(&mut self) {
-        if self.used_bytes() == 0 {
-            let verdict = self.peaks.decide();
-            self.obey(verdict);
+        if self.used_now() == 0 {
+            self.give_all_blocks();
+            self.store.step_trim(Window::of(1));
         }
     }
 
-    /// Moves the window of peaks on, of an arena that was just recycled, and gives memory back that
-    /// was not needed within it.
-    pub(crate) fn step_trim(&mut self) {
-        let verdict = self.peaks.step();
-        self.obey(verdict);
-    }
-
-    /// Gives all memory back, of an arena that was just recycled.
-    pub(crate) fn free_chunks(&mut self, expected_bytes: usize) {
-        self.chain.clear(&mut self.cursor);
-        self.growth.restart(expected_bytes);
-        self.peaks.forget_touched();
-        *self.has_large_first.get_mut() = false;
-    }
-
-    /// Ends a period: drops what was shared, and makes all memory free under a new stamp.
+    /// Gives all blocks back to the store, of an arena in which nothing is left to drop.
     #[inline]
-    pub(crate) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
-        if *self.needs_cleanup.get_mut() {
-            self.clean_up(panic);
+    pub(crate) fn give_blocks(&mut self, to: &mut Returning<'_>) {
+        debug_assert!(self.drops.is_empty());
+        if self.chain.held_bytes() > 0 {
+            self.end_peak(self.used_now());
+            self.mark_dead_since(Place::default());
+            let take = |block| to.put(block);
+            self.chain
+                .return_to(Place::default(), &mut self.cursor, self.limit_bytes, take);
+            *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
         }
-        self.rewind(stamp);
+        self.cursor.forget_shared();
+    }
+
+    /// Gives all blocks back, like [`give_blocks`](Self::give_blocks).
+    pub(super) fn give_all_blocks(&mut self) {
+        let store = self.store.clone();
+        self.give_blocks(&mut store.returning());
+    }
+
+    /// Whether something was shared in the arena since it last gave its blocks back.
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.cursor.is_shared()
+    }
+
+    /// Whether shared values have destructors to run.
+    #[inline]
+    pub(crate) fn has_drops(&self) -> bool {
+        !self.drops.is_empty()
     }
 
     /// Runs the destructors of shared values.
@@ -101,35 +106,33 @@ impl FrameArena {
         self.drops.run(panic);
     }
 
-    /// Makes all memory free, where that takes no more than to move the cursor, and returns the bytes
-    /// that were in use.
+    /// Makes all memory free, where that takes no more than to move the cursor.
     #[inline]
-    fn rewind(&mut self, stamp: Stamp) -> usize {
-        debug_assert!(self.drops.is_empty() && self.chain.is_rewound());
+    fn rewind(&mut self, stamp: Stamp) {
+        debug_assert!(self.drops.is_empty() && self.chain.len() <= 1);
         let used_bytes = self.cursor.rewind();
-        self.peaks.end_period(used_bytes);
+        self.sites.note_peak(|| used_bytes);
+        self.end_peak(used_bytes);
         self.stamp = stamp;
-        used_bytes
     }
 
+    /// Drops what was shared, marks what was in use, and gives all blocks back but the first.
     #[cold]
     #[inline(never)]
     fn reset_slow(&mut self) {
-        self.sites.note_peak(|| self.used_now());
+        self.note_peak(self.used_now());
         let mut panic = FirstPanic::default();
-        self.recycle(stamp::after(self.stamp), &mut panic);
-        panic.resume();
-    }
-
-    /// Drops what was shared, marks what was handed out, and returns to the first chunk.
-    #[cold]
-    #[inline(never)]
-    fn clean_up(&mut self, panic: &mut FirstPanic) {
-        self.drops.run(panic);
-        self.peaks.note(self.used_now());
+        self.drops.run(&mut panic);
         self.mark_dead_since(Place::default());
-        self.chain.rewind(&mut self.cursor);
+        if self.chain.len() > 1 {
+            let mut to = self.store.returning();
+            let take = |block| to.put(block);
+            self.chain
+                .return_to_first(&mut self.cursor, self.limit_bytes, take);
+        }
         *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
+        self.rewind(stamp::after(self.stamp));
+        panic.resume();
     }
 
     /// Fills or poisons what was handed out since `place`, where somebody looks at it.
@@ -143,19 +146,13 @@ impl FrameArena {
         let mark = |start, bytes| {
             poison::mark_live(start, bytes);
             if fill {
-                // SAFETY: these bytes of a chunk were handed out, and with `&mut self` nobody holds
-                // any of them.
+                // SAFETY: these bytes of a block were allocated, and with `&mut self` nothing
+                // borrows them.
                 unsafe { ptr::write_bytes(start, FILL, bytes) };
             }
             poison::mark_dead(start, bytes);
         };
         self.chain.for_each_used_since(place, &self.cursor, mark);
-    }
-
-    fn obey(&mut self, verdict: Trim) {
-        if let Trim::Free { expected_bytes } = verdict {
-            self.free_chunks(expected_bytes);
-        }
     }
 }
 
@@ -178,15 +175,15 @@ mod tests {
 
         for (fill_recycled, expected) in [(true, FILL), (false, 1)] {
             let mut arena = FrameArena::with_settings(&FrameArenaSettings {
-                worker_capacity_bytes: 1024,
+                block_bytes: 1024,
                 fill_recycled,
                 ..Default::default()
             });
-            // The second one is in a chunk of its own.
+            // The second one is in a block of its own.
             let dead = [(); 2].map(|()| NonNull::from(arena.alloc([1_u8; 1000])));
             arena.reset();
             for memory in dead {
-                // SAFETY: a reset keeps the chunks, and the bytes were written.
+                // SAFETY: the arena's store keeps the blocks, and the bytes were written.
                 let bytes = unsafe { memory.read() };
                 assert_eq!(bytes, [expected; 1000]);
             }
@@ -203,29 +200,16 @@ mod tests {
 
         for (fill_recycled, expected) in [(true, FILL), (false, 1)] {
             let mut arena = FrameArena::with_settings(&FrameArenaSettings {
-                worker_capacity_bytes: 1024,
+                block_bytes: 1024,
                 fill_recycled,
                 ..Default::default()
             });
             let kept = arena.share([2_u8; 8]);
             let dead = arena.scope(|scope| NonNull::from(scope.alloc([1_u8; 100])));
-            // SAFETY: the end of a scope keeps the chunks, and the bytes were written.
+            // SAFETY: the end of a scope keeps the block, and the bytes were written.
             let bytes = unsafe { dead.read() };
             assert_eq!(bytes, [expected; 100]);
             assert_eq!(arena.get(kept), Some(&[2; 8]));
         }
-    }
-
-    #[test]
-    fn overflows_are_counted_from_zero_after_a_trim() {
-        let mut arena = FrameArena::new(128);
-        arena.alloc_slice_fill_copy(if cfg!(miri) { 1 << 18 } else { 1 << 20 }, 0_u8);
-        arena.reset();
-        arena.trim();
-        drop(arena.boxed([0_u8; 4096]));
-        assert_eq!((arena.used_bytes(), arena.overflows()), (0, 1));
-        arena.trim();
-        arena.reset();
-        assert_eq!(arena.overflows(), 0);
     }
 }

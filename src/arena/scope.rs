@@ -82,7 +82,7 @@ impl FrameArena {
     /// Calls `work` with the arena, and then frees what was allocated meanwhile: all that was there
     /// before stays.
     ///
-    /// Shared values with a destructor are dropped, the newest first. The chunks are kept for
+    /// Shared values with a destructor are dropped, the newest first. The memory is kept for
     /// reuse. If `work` panics, all this is done before the panic goes on.
     ///
     /// # Panics
@@ -139,7 +139,11 @@ impl FrameArena {
         let mut panic = FirstPanic::default();
         self.drops.run_to(mark.drops, &mut panic);
         self.mark_dead_since(mark.place);
-        self.chain.rewind_to(mark.place, &mut self.cursor);
+        let mut to = self.store.returning();
+        let take = |block| to.put(block);
+        self.chain
+            .return_to(mark.place, &mut self.cursor, self.limit_bytes, take);
+        drop(to);
         panic.resume();
     }
 }
