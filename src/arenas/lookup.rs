@@ -35,7 +35,6 @@ impl FrameArenas {
             self.ring.generation_of(handle.stamp()).is_some(),
             "the stamps of the arenas and of their generations agree"
         );
-        self.watch.look_up(handle.origin());
         // SAFETY:
         // - the handle has the stamp of a generation that these arenas hold;
         // - none of them is recycled or dropped while `self` is borrowed.
@@ -171,8 +170,7 @@ impl FrameArenas {
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
-        let crossing = self.watch.crossing(handle.origin());
-        HandleError::in_arenas(handle, self.ring.stamp(), self.ring.len() as u64, crossing)
+        HandleError::in_arenas(handle, self.ring.stamp(), self.ring.len() as u64)
     }
 }
 

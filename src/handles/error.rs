@@ -49,8 +49,6 @@ pub enum HandleError {
         /// The type of the pace, as [`type_name`] writes it, if it is not the frame: frames are
         /// periods then.
         pace: Option<&'static str>,
-        /// Whether it was made on the other side of a fixed step; `None` in release builds.
-        crossing: Option<StepCrossing>,
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
@@ -107,15 +105,6 @@ pub enum HandleError {
     },
 }
 
-/// A handle of the frame's arenas that was made on one side of a fixed step and read on the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepCrossing {
-    /// Made before a step, and read in it.
-    MadeInFrame,
-    /// Made in a step, and read outside of steps.
-    MadeInStep,
-}
-
 impl HandleError {
     /// Says why `handle` does not resolve in arenas whose current generation has the stamp `now`.
     #[cold]
@@ -124,7 +113,6 @@ impl HandleError {
         handle: FrameHandle<T>,
         now: Stamp,
         lives_for_frames: u64,
-        crossing: Option<StepCrossing>,
     ) -> Self {
         match stamp::age(handle.stamp(), now) {
             Some(age_in_frames) => Self::Stale {
@@ -133,7 +121,6 @@ impl HandleError {
                 frame: stamp::frame(handle.stamp()),
                 lives_for_frames,
                 pace: stamp::name_of_run(now),
-                crossing,
                 made_at: handle.made_at(),
             },
             None => Self::unset_or_foreign(handle, stamp::name_of_run(now)),
