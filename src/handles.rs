@@ -2,13 +2,12 @@
 
 mod error;
 mod handle;
-mod lookup;
+mod resolve;
 mod share;
 mod share_container;
-mod share_slices;
-mod share_try_with;
 mod shareable;
 
 pub use self::error::HandleError;
 pub use self::handle::FrameHandle;
+pub(crate) use self::resolve::resolve_handles;
 pub use self::shareable::Shareable;

@@ -168,7 +168,7 @@ pub use app::{
     FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
     FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems, Paces, PeriodSoFar,
 };
-pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
+pub use arena::{ArenaScope, FrameArena};
 pub use arenas::{
     Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
     StaleLookup, WorkerUsage,

@@ -72,7 +72,7 @@ impl<T: ?Sized> FrameHandle<T> {
     /// mutates, moves or frees.
     #[inline(always)]
     #[track_caller]
-    pub(crate) unsafe fn new(pointer: NonNull<T>, stamp: Stamp) -> Self {
+    pub(super) unsafe fn new(pointer: NonNull<T>, stamp: Stamp) -> Self {
         debug_assert_ne!(stamp, UNSET, "no arena has the stamp of an unset handle");
         Self {
             pointer,
