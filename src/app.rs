@@ -14,8 +14,6 @@ mod problems;
 mod publisher;
 mod recorder;
 mod report;
-#[cfg(debug_assertions)]
-mod steps;
 mod sub_app;
 mod warnings;
 

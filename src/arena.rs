@@ -29,13 +29,12 @@ use std::sync::atomic::AtomicUsize;
 use self::chain::Chain;
 use self::cursor::Cursor;
 use self::drops::DropList;
+pub(crate) use self::drops::RoomForDrop;
 pub(crate) use self::owner::OnOneThread;
 use self::owner::{OwnerOnly, ThreadBound};
 use self::reset::marks_dead;
 pub use self::scope::ArenaScope;
-pub(crate) use self::slices::aligned::refuse_alignment;
 pub(crate) use self::store::{Memory, Returning, Store, Window};
-pub use self::values::AllocOrInitError;
 pub(crate) use self::values::put;
 pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
@@ -60,34 +59,29 @@ use crate::stamp::{self, Stamp, UNSET};
 ///
 /// | | a reference, within the system | a handle, for other systems and the next frame | a container, which grows and drops |
 /// |---|---|---|---|
-/// | a value | [`alloc`], [`alloc_with`], [`alloc_try_with`] | [`share`], [`share_with`], [`share_try_with`] | [`boxed`] |
-/// | a copy of a slice | [`alloc_slice_copy`], [`alloc_slice_clone`] | [`share_slice_copy`], [`share_slice_clone`] | [`vec`], `extend_from_slice` |
-/// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_default`](Self::alloc_slice_fill_default), [`…_with`](Self::alloc_slice_fill_with) | [`share_slice_fill_copy`], [`…_default`](Self::share_slice_fill_default), [`…_with`](Self::share_slice_fill_with) | [`vec`], `resize` |
+/// | a value | [`alloc`], [`alloc_with`] | [`share`], [`share_with`] | [`boxed`] |
+/// | a copy of a slice | [`alloc_slice_copy`] | [`share_slice_copy`] | [`vec`], `extend_from_slice` |
+/// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_with`](Self::alloc_slice_fill_with) | [`share_slice_fill_with`] | [`vec`], `resize` |
 /// | what an iterator yields | [`alloc_slice_fill_iter`] | [`share_iter`] | [`collect`] |
-/// | a slice that is aligned | [`alloc_slice_aligned`] | [`share_slice_aligned`] | |
+/// | a slice that is aligned | [`alloc_slice_aligned`] | | |
 /// | text | [`alloc_str`], [`alloc_fmt`] | [`share_str`], [`share_fmt`] | [`string`] |
 /// | raw memory | [`alloc_layout`] | | |
 /// | a map, a set | | | [`map`], [`set`] |
 ///
 /// [`alloc`]: Self::alloc
 /// [`alloc_with`]: Self::alloc_with
-/// [`alloc_try_with`]: Self::alloc_try_with
 /// [`share`]: Self::share
 /// [`share_with`]: Self::share_with
-/// [`share_try_with`]: Self::share_try_with
 /// [`boxed`]: Self::boxed
 /// [`alloc_slice_copy`]: Self::alloc_slice_copy
-/// [`alloc_slice_clone`]: Self::alloc_slice_clone
 /// [`share_slice_copy`]: Self::share_slice_copy
-/// [`share_slice_clone`]: Self::share_slice_clone
 /// [`vec`]: Self::vec
 /// [`alloc_slice_fill_copy`]: Self::alloc_slice_fill_copy
-/// [`share_slice_fill_copy`]: Self::share_slice_fill_copy
+/// [`share_slice_fill_with`]: Self::share_slice_fill_with
 /// [`alloc_slice_fill_iter`]: Self::alloc_slice_fill_iter
 /// [`share_iter`]: Self::share_iter
 /// [`collect`]: Self::collect
 /// [`alloc_slice_aligned`]: Self::alloc_slice_aligned
-/// [`share_slice_aligned`]: Self::share_slice_aligned
 /// [`alloc_str`]: Self::alloc_str
 /// [`alloc_fmt`]: Self::alloc_fmt
 /// [`share_str`]: Self::share_str

@@ -13,12 +13,9 @@ mod pace;
 mod parking;
 mod ring;
 mod scratch;
-#[cfg(all(debug_assertions, feature = "bevy"))]
-mod steps;
 mod swap;
 mod thread;
 mod usage;
-mod watch;
 mod worker;
 
 use std::fmt;
@@ -35,9 +32,6 @@ use self::ring::Ring;
 pub use self::scratch::Scratch;
 use self::scratch::ScratchStore;
 pub use self::usage::{FrameUsage, WorkerUsage};
-#[cfg(all(debug_assertions, feature = "bevy"))]
-pub(crate) use self::watch::SeenCrossing;
-use self::watch::Watch;
 use crate::arena::{Budget, FrameArena, Stock};
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Line, SiteTable};
@@ -89,7 +83,6 @@ pub struct FrameArenas {
     frame: u64,
     /// How many recycles from now on give all memory back.
     recycles_that_give_back: usize,
-    watch: Watch,
     /// The pace, if it is not the frame: other arenas' errors name it.
     #[cfg_attr(
         not(feature = "bevy"),
@@ -134,7 +127,6 @@ impl FrameArenas {
             scratch: ScratchStore::new(&common.settings, &common.budget),
             frame: 0,
             recycles_that_give_back: 0,
-            watch: Watch::default(),
             run_name: None,
             common,
         }

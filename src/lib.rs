@@ -168,7 +168,7 @@ pub use app::{
     FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
     FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems, Paces, PeriodSoFar,
 };
-pub use arena::{AllocOrInitError, ArenaScope, FrameArena};
+pub use arena::{ArenaScope, FrameArena};
 pub use arenas::{
     Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
     StaleLookup, WorkerUsage,
@@ -179,7 +179,7 @@ pub use containers::{
 pub use error::{ArenaError, ArenaLimit};
 #[cfg(feature = "free_list")]
 pub use free_list::FreeList;
-pub use handles::{FrameHandle, HandleError, Shareable, StepCrossing};
+pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};

@@ -135,7 +135,7 @@ fn the_end_of_a_warm_period_makes_no_call_to_the_global_allocator() {
                 (|| IS_COUNTING.set(true)).before(PaceSystems::BeforeAll),
                 |arenas: Res<ArenasOf<Tick>>| {
                     IS_COUNTING.set(false);
-                    arenas.local().share_slice_fill_copy(1000, 1_u8);
+                    arenas.local().share_slice_fill_with(1000, |_| 1_u8);
                 },
             ),
         )

@@ -19,8 +19,7 @@ const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
 impl fmt::Display for Blame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sites = self.usage.sites.iter();
-        let first = self.usage.first_stale_lookup.as_ref();
-        let has_line = first.is_some_and(|first| first.read_at.is_some());
+        let has_line = self.usage.first_stale_lookup.is_some();
         match self.kind {
             Kind::Parked => Ok(()),
             Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {

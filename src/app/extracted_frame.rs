@@ -1,12 +1,10 @@
 //! The main world's frame, as another world reads it.
 #![forbid(unsafe_code)]
 
-use std::ops::Index;
-
 use bevy_ecs::resource::Resource;
 
 use crate::arenas::{FrameArenas, FrameLease};
-use crate::handles::{FrameHandle, HandleError};
+use crate::handles::{FrameHandle, HandleError, resolve_handles};
 
 /// The main world's frame, in the world of a sub-app: resolves the handles made in it.
 ///
@@ -48,52 +46,17 @@ impl ExtractedFrame {
         }
     }
 
-    /// Returns what a handle names, if it was made in an extracted frame.
+    /// Returns the data of a handle, and does not count it if there is none.
     #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        let found = self.leases.iter().find_map(|lease| lease.find(handle));
-        if let (None, Some(lease)) = (found, self.lease()) {
-            lease.count_miss(handle, || self.why_not(handle));
+    fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
+        self.leases.iter().find_map(|lease| lease.find(handle))
+    }
+
+    #[track_caller]
+    fn count_stale(&self, why: impl FnOnce() -> HandleError) {
+        if let Some(lease) = self.lease() {
+            lease.count_stale(why);
         }
-        found
-    }
-
-    /// Returns what a handle names, or why it does not resolve.
-    ///
-    /// # Errors
-    /// If the handle was not made in an extracted frame, was made by other arenas than the main
-    /// world's, or was never set; see [`HandleError`].
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
-        self.get(handle).ok_or_else(|| self.why_not(handle))
-    }
-
-    /// Returns the list that a handle names, or an empty one where the handle does not resolve.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{ExtractedFrame, FrameHandle};
-    /// let frame = ExtractedFrame::default();
-    /// assert_eq!(frame.slice(FrameHandle::<[u32]>::default()), []);
-    /// ```
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
-        self.get(handle).unwrap_or_default()
-    }
-
-    /// Returns the text that a handle names, or `""` where the handle does not resolve.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{ExtractedFrame, FrameHandle};
-    /// let frame = ExtractedFrame::default();
-    /// assert_eq!(frame.text(FrameHandle::default()), "");
-    /// ```
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn text(&self, handle: FrameHandle<str>) -> &str {
-        self.get(handle).unwrap_or_default()
     }
 
     /// Returns the lease on the frame extracted last, or `None` if nothing was extracted: before
@@ -110,11 +73,16 @@ impl ExtractedFrame {
     ///
     /// # Errors
     /// As [`resolve`](Self::resolve).
+    #[track_caller]
     pub fn lease_of<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&FrameLease, HandleError> {
         let mut leases = self.leases.iter();
-        leases
-            .find(|lease| lease.stamp() == handle.stamp())
-            .ok_or_else(|| self.why_not(handle))
+        match leases.find(|lease| lease.stamp() == handle.stamp()) {
+            Some(lease) => Ok(lease),
+            None => {
+                self.count_miss(handle);
+                Err(self.why_not(handle))
+            }
+        }
     }
 
     /// Returns the number of the frame extracted last, in the main world: its
@@ -135,18 +103,13 @@ impl Default for ExtractedFrame {
     }
 }
 
-impl<T: ?Sized> Index<FrameHandle<T>> for ExtractedFrame {
-    type Output = T;
-
-    /// # Panics
-    /// If the handle was not made in an extracted frame, was made by other arenas than the main
-    /// world's, or was never set: with the text of [`HandleError`].
-    #[inline]
-    #[track_caller]
-    fn index(&self, handle: FrameHandle<T>) -> &T {
-        match self.resolve(handle) {
-            Ok(value) => value,
-            Err(error) => panic!("{error}"),
-        }
-    }
+resolve_handles! {
+    /// Returns the data of a handle, if it was made in an extracted frame.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{ExtractedFrame, FrameHandle};
+    /// let frame = ExtractedFrame::default();
+    /// assert_eq!(frame.get(FrameHandle::<u32>::default()), None);
+    /// ```
+    ExtractedFrame
 }

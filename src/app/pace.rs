@@ -16,7 +16,7 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::system::{Res, ResMut};
 
 pub use self::edges::PaceSystems;
-pub(super) use self::edges::keep_edges;
+use self::edges::keep_edges;
 pub use self::list::{PaceInfo, Paces};
 pub(super) use self::name::{prefix_of, words_of};
 pub use self::plugin::{FrameArenaPacePlugin, PaceEnd};

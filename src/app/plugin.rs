@@ -9,8 +9,6 @@ use super::diagnostics::FrameArenaDiagnosticsPlugin;
 use super::figures::{FigureSinks, Figures};
 use super::frame_start::{FrameArenaSchedule, FrameArenaSystems, run_at_frame_start, swap_arenas};
 use super::report::{FRAME_PREFIX, FrameArenaReport, label_of};
-#[cfg(debug_assertions)]
-use super::steps::watch_steps;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -41,13 +39,6 @@ pub struct FrameArenaPlugin {
     pub settings: FrameArenaSettings,
     /// Whether to add [`FrameArenaDiagnosticsPlugin`]. Default: yes.
     pub diagnostics: bool,
-    /// Whether debug builds warn, once, where a handle is made before a fixed step and read in it,
-    /// or the reverse. Default: yes.
-    ///
-    /// Such a handle may resolve at 60 frames a second and be stale at 144; see
-    /// [`ArenasOf`](crate::ArenasOf) for what to do. Where each frame makes it anew, or only the
-    /// frame of its step reads it, nothing is wrong: that is what this field is for.
-    pub warns_of_steps: bool,
     /// Whether problems are logged, each once, as warnings. Default: yes.
     pub warnings: bool,
 }
@@ -57,7 +48,6 @@ impl Default for FrameArenaPlugin {
         Self {
             settings: FrameArenaSettings::default(),
             diagnostics: true,
-            warns_of_steps: true,
             warnings: true,
         }
     }
@@ -82,9 +72,6 @@ impl Plugin for FrameArenaPlugin {
                 swap_arenas.in_set(FrameArenaSystems::Swap),
             );
         run_at_frame_start(app);
-        if self.warns_of_steps {
-            watch_steps(app);
-        }
         self.report_usage(app);
         if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
             app.add_plugins(FrameArenaDiagnosticsPlugin::default());
@@ -96,10 +83,6 @@ impl Plugin for FrameArenaPlugin {
         run_at_frame_start(app);
     }
 }
-
-/// Nothing: release builds do not look.
-#[cfg(not(debug_assertions))]
-fn watch_steps(_app: &mut App) {}
 
 impl FrameArenaPlugin {
     /// Has the figures of each frame reported, before others publish them.

@@ -6,8 +6,6 @@ use std::cell::Cell;
 use std::mem::needs_drop;
 use std::ptr::NonNull;
 
-use allocator_api2::alloc::Allocator;
-
 use super::FrameArena;
 use crate::error::ArenaError;
 use crate::panics::FirstPanic;
@@ -98,18 +96,6 @@ impl FrameArena {
         }
         let room = self.try_alloc_layout(Layout::new::<DropEntry>())?;
         Ok(RoomForDrop(Some(room.cast())))
-    }
-
-    /// Gives room back that is not needed after all, if it is the newest of its block.
-    ///
-    /// # Safety
-    /// `room` was taken from this arena since its last reset.
-    #[cold]
-    pub(crate) unsafe fn give_back_room(&self, room: RoomForDrop) {
-        if let Some(entry) = room.0 {
-            // SAFETY: the room was taken from this arena with this layout, and nobody else has it.
-            unsafe { Allocator::deallocate(&self, entry.cast(), Layout::new::<DropEntry>()) };
-        }
     }
 
     /// Has values dropped when the arena is recycled.

@@ -1,7 +1,7 @@
 //! Slices in an arena, of any element or of text.
 #![expect(unsafe_code, reason = "writes elements into raw memory")]
 
-pub(super) mod aligned;
+mod aligned;
 mod text;
 
 use std::alloc::Layout;
@@ -51,38 +51,6 @@ impl FrameArena {
         Ok(unsafe { copy_to(memory, source) })
     }
 
-    /// Allocates a slice of clones, for types that are `Clone` and not `Copy`.
-    ///
-    /// `clone` may use the arena. If it panics, the space is used up until the next reset. Types
-    /// with a destructor are rejected at compile time: [`share_slice_clone`](Self::share_slice_clone)
-    /// takes them.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let ranges = arena.alloc_slice_clone(&[0..3, 7..9]);
-    /// assert_eq!(ranges[1].next(), Some(7));
-    /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn alloc_slice_clone<T: Clone>(&self, source: &[T]) -> &mut [T] {
-        const { refuse_destructors::<T>() };
-        self.make_slice(source.len(), |index| source[index].clone())
-    }
-
-    /// Allocates a slice of clones, like [`alloc_slice_clone`](Self::alloc_slice_clone).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing is cloned then.
-    #[inline]
-    pub fn try_alloc_slice_clone<T: Clone>(&self, source: &[T]) -> Result<&mut [T], ArenaError> {
-        const { refuse_destructors::<T>() };
-        self.try_make_slice(source.len(), |index| source[index].clone())
-    }
-
     /// Allocates a slice of `len` copies of `value`.
     ///
     /// ```
@@ -111,37 +79,6 @@ impl FrameArena {
         value: T,
     ) -> Result<&mut [T], ArenaError> {
         self.try_make_slice(len, |_| value)
-    }
-
-    /// Allocates a slice of `len` default values.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let is_visible = arena.alloc_slice_fill_default::<bool>(100);
-    /// is_visible[7] = true;
-    /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    #[inline]
-    #[track_caller]
-    pub fn alloc_slice_fill_default<T: Default>(&self, len: usize) -> &mut [T] {
-        const { refuse_destructors::<T>() };
-        self.make_slice(len, |_| T::default())
-    }
-
-    /// Allocates default values, like [`alloc_slice_fill_default`](Self::alloc_slice_fill_default).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
-    #[inline]
-    pub fn try_alloc_slice_fill_default<T: Default>(
-        &self,
-        len: usize,
-    ) -> Result<&mut [T], ArenaError> {
-        const { refuse_destructors::<T>() };
-        self.try_make_slice(len, |_| T::default())
     }
 
     /// Allocates a slice of `len` elements, each made from its index.

@@ -1,13 +1,10 @@
 //! Single values in an arena.
 #![expect(unsafe_code, reason = "writes values into raw memory")]
 
-mod try_with;
-
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, needs_drop};
 use std::ptr::NonNull;
 
-pub use self::try_with::AllocOrInitError;
 use super::{FrameArena, bump::beyond_cursor, dangling};
 use crate::error::{ArenaError, fail};
 

@@ -127,7 +127,7 @@ impl Generation {
 
     /// Counts a lookup that failed.
     #[cold]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
+    #[track_caller]
     pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
         self.common.misses.note(why);
         self.common.stale_sites.note_stale(Line::caller());

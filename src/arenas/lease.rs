@@ -1,11 +1,11 @@
 //! Leases: readers that may outlast a frame.
 
 use std::fmt;
-use std::ops::{Deref, Index};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::generation::Generation;
-use crate::handles::{FrameHandle, HandleError};
+use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::stamp::{self, Stamp};
 
 /// Keeps one frame's shared data readable, in any world and on any thread, for as long as it lives.
@@ -45,104 +45,23 @@ impl FrameLease {
         }
     }
 
-    /// Returns what a handle names, if it was made in the leased frame.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let mut arenas = FrameArenas::default();
-    /// let lease = arenas.lease();
-    /// let leased = arenas.local().share(1);
-    /// arenas.swap();
-    /// let later = arenas.local().share(2);
-    /// assert_eq!((lease.get(leased), lease.get(later)), (Some(&1), None));
-    /// ```
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        let found = self.find(handle);
-        if found.is_none() {
-            self.count_miss(handle, || HandleError::in_lease(handle, self.stamp()));
-        }
-        found
-    }
-
-    /// Returns what a handle names, and does not count it if there is nothing.
+    /// Returns the data of a handle, and does not count it if there is none.
     #[inline]
     pub(crate) fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         self.generation.get(handle)
     }
 
-    /// Counts a lookup that failed, unless the handle is unset.
-    #[cold]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub(crate) fn count_miss<T: ?Sized>(
-        &self,
-        handle: FrameHandle<T>,
-        why: impl FnOnce() -> HandleError,
-    ) {
-        if !handle.is_unset() {
-            self.generation.count_stale_lookup(why);
-        }
+    #[track_caller]
+    pub(crate) fn count_stale(&self, why: impl FnOnce() -> HandleError) {
+        self.generation.count_stale_lookup(why);
+    }
+
+    fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
+        HandleError::in_lease(handle, self.stamp())
     }
 
     pub(crate) fn stamp(&self) -> Stamp {
         self.generation.stamp()
-    }
-
-    /// Returns what a handle names, or why it does not resolve in this lease.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let mut arenas = FrameArenas::default();
-    /// let lease = arenas.lease();
-    /// arenas.swap();
-    /// let later = arenas.local().share(2);
-    /// let error = lease.resolve(later).unwrap_err();
-    /// assert!(error.to_string().starts_with("`FrameHandle<i32>` of another frame: made in frame 1"));
-    /// ```
-    ///
-    /// # Errors
-    /// If the handle was made in another frame or by other arenas, or was never set; see
-    /// [`HandleError`].
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
-        match self.get(handle) {
-            Some(value) => Ok(value),
-            None => Err(HandleError::in_lease(handle, self.stamp())),
-        }
-    }
-
-    /// Returns the list that a handle names, or an empty one where the handle does not resolve.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArenas, FrameHandle};
-    /// let arenas = FrameArenas::default();
-    /// let list = arenas.local().share_slice_copy(&[1, 2]);
-    /// let lease = arenas.lease();
-    /// assert_eq!(lease.slice(list), [1, 2]);
-    /// assert_eq!(lease.slice(FrameHandle::<[u32]>::default()), []);
-    /// ```
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
-        self.get(handle).unwrap_or_default()
-    }
-
-    /// Returns the text that a handle names, or `""` where the handle does not resolve.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArenas, FrameHandle};
-    /// let arenas = FrameArenas::default();
-    /// let name = arenas.local().share_str("Ferris");
-    /// let lease = arenas.lease();
-    /// assert_eq!(lease.text(name), "Ferris");
-    /// assert_eq!(lease.text(FrameHandle::default()), "");
-    /// ```
-    #[inline]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
-    pub fn text(&self, handle: FrameHandle<str>) -> &str {
-        self.get(handle).unwrap_or_default()
     }
 
     /// Returns the number of the leased frame, as [`FrameArenas::frame`](crate::FrameArenas::frame)
@@ -161,20 +80,19 @@ impl FrameLease {
     }
 }
 
-impl<T: ?Sized> Index<FrameHandle<T>> for FrameLease {
-    type Output = T;
-
-    /// # Panics
-    /// If the handle was made in another frame or by other arenas, or was never set: with the text
-    /// of [`HandleError`].
-    #[inline]
-    #[track_caller]
-    fn index(&self, handle: FrameHandle<T>) -> &T {
-        match self.resolve(handle) {
-            Ok(value) => value,
-            Err(error) => panic!("{error}"),
-        }
-    }
+resolve_handles! {
+    /// Returns the data of a handle, if it was made in the leased frame.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let mut arenas = FrameArenas::default();
+    /// let lease = arenas.lease();
+    /// let leased = arenas.local().share(1);
+    /// arenas.swap();
+    /// let later = arenas.local().share(2);
+    /// assert_eq!((lease.get(leased), lease.get(later)), (Some(&1), None));
+    /// ```
+    FrameLease
 }
 
 impl fmt::Debug for FrameLease {

@@ -28,16 +28,14 @@ use crate::handles::HandleError;
 pub struct StaleLookup {
     /// Why the handle did not resolve.
     pub error: HandleError,
-    /// The line that looked it up, in debug builds and with the feature `sites`.
-    pub read_at: Option<&'static Location<'static>>,
+    /// The line that looked it up.
+    pub read_at: &'static Location<'static>,
 }
 
 /// `at src/draw.rs:12, stale …`, with the text of the error.
 impl fmt::Display for StaleLookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.read_at {
-            write!(f, "at {}:{}, ", line.file(), line.line())?;
-        }
+        write!(f, "at {}:{}, ", self.read_at.file(), self.read_at.line())?;
         self.error.fmt(f)
     }
 }
@@ -52,15 +50,14 @@ pub(super) struct Misses {
 impl Misses {
     /// Counts one, and asks why if it is the first of its period: a game may make thousands.
     #[cold]
-    #[cfg_attr(any(debug_assertions, feature = "sites"), track_caller)]
+    #[track_caller]
     pub(super) fn note(&self, why: impl FnOnce() -> HandleError) {
         if self.count.fetch_add(1, Relaxed) > 0 {
             return;
         }
-        let knows_line = cfg!(any(debug_assertions, feature = "sites"));
         let first = StaleLookup {
             error: why(),
-            read_at: knows_line.then_some(Location::caller()),
+            read_at: Location::caller(),
         };
         *self.first() = Some(first);
     }

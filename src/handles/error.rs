@@ -1,8 +1,6 @@
 //! Why a handle did not resolve, in words for the person who reads the panic.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "bevy")]
-mod extracted;
 mod text;
 
 use std::any::type_name;
@@ -49,8 +47,6 @@ pub enum HandleError {
         /// The type of the pace, as [`type_name`] writes it, if it is not the frame: frames are
         /// periods then.
         pace: Option<&'static str>,
-        /// Whether it was made on the other side of a fixed step; `None` in release builds.
-        crossing: Option<StepCrossing>,
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
@@ -107,15 +103,6 @@ pub enum HandleError {
     },
 }
 
-/// A handle of the frame's arenas that was made on one side of a fixed step and read on the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepCrossing {
-    /// Made before a step, and read in it.
-    MadeInFrame,
-    /// Made in a step, and read outside of steps.
-    MadeInStep,
-}
-
 impl HandleError {
     /// Says why `handle` does not resolve in arenas whose current generation has the stamp `now`.
     #[cold]
@@ -124,7 +111,6 @@ impl HandleError {
         handle: FrameHandle<T>,
         now: Stamp,
         lives_for_frames: u64,
-        crossing: Option<StepCrossing>,
     ) -> Self {
         match stamp::age(handle.stamp(), now) {
             Some(age_in_frames) => Self::Stale {
@@ -133,7 +119,6 @@ impl HandleError {
                 frame: stamp::frame(handle.stamp()),
                 lives_for_frames,
                 pace: stamp::name_of_run(now),
-                crossing,
                 made_at: handle.made_at(),
             },
             None => Self::unset_or_foreign(handle, stamp::name_of_run(now)),
@@ -153,6 +138,29 @@ impl HandleError {
             }
         } else {
             Self::unset_or_foreign(handle, stamp::name_of_run(leased))
+        }
+    }
+
+    /// Says why `handle` does not resolve in as many extracted frames as `held_frames`, the last of
+    /// which has the stamp `last`.
+    #[cfg(feature = "bevy")]
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn in_extracted<T: ?Sized>(
+        handle: FrameHandle<T>,
+        last: Option<Stamp>,
+        held_frames: usize,
+    ) -> Self {
+        let is_of_other_arenas = |last| !stamp::is_same_run(handle.stamp(), last);
+        if handle.stamp() == UNSET || last.is_some_and(is_of_other_arenas) {
+            return Self::unset_or_foreign(handle, last.and_then(stamp::name_of_run));
+        }
+        Self::NotExtracted {
+            type_name: type_name::<T>(),
+            frame: stamp::frame(handle.stamp()),
+            extracted_frame: last.map(stamp::frame),
+            held_frames,
+            made_at: handle.made_at(),
         }
     }
 

@@ -10,7 +10,6 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::ptr::NonNull;
 
-use super::origin::Origin;
 use crate::stamp::{Stamp, UNSET};
 
 /// Names a value, slice or `str` that was shared in a frame arena.
@@ -61,7 +60,8 @@ use crate::stamp::{Stamp, UNSET};
 pub struct FrameHandle<T: ?Sized> {
     pointer: NonNull<T>,
     stamp: Stamp,
-    origin: Origin,
+    #[cfg(debug_assertions)]
+    made_at: Option<&'static Location<'static>>,
 }
 
 impl<T: ?Sized> FrameHandle<T> {
@@ -72,12 +72,13 @@ impl<T: ?Sized> FrameHandle<T> {
     /// mutates, moves or frees.
     #[inline(always)]
     #[track_caller]
-    pub(crate) unsafe fn new(pointer: NonNull<T>, stamp: Stamp) -> Self {
+    pub(super) unsafe fn new(pointer: NonNull<T>, stamp: Stamp) -> Self {
         debug_assert_ne!(stamp, UNSET, "no arena has the stamp of an unset handle");
         Self {
             pointer,
             stamp,
-            origin: Origin::here(),
+            #[cfg(debug_assertions)]
+            made_at: Some(Location::caller()),
         }
     }
 
@@ -86,7 +87,8 @@ impl<T: ?Sized> FrameHandle<T> {
         Self {
             pointer,
             stamp: UNSET,
-            origin: Origin::NONE,
+            #[cfg(debug_assertions)]
+            made_at: None,
         }
     }
 
@@ -135,15 +137,12 @@ impl<T: ?Sized> FrameHandle<T> {
         self.stamp
     }
 
-    /// Returns where and when the handle was made, as far as this build remembers.
-    #[inline(always)]
-    pub(crate) fn origin(self) -> Origin {
-        self.origin
-    }
-
-    /// Returns where the handle was made, if this is a debug build and it was.
+    /// Returns the line that made the handle: in debug builds, if it was set.
     pub(super) fn made_at(self) -> Option<&'static Location<'static>> {
-        self.origin.location()
+        #[cfg(debug_assertions)]
+        return self.made_at;
+        #[cfg(not(debug_assertions))]
+        None
     }
 }
 

@@ -8,8 +8,8 @@ use std::fmt;
 use std::mem::needs_drop;
 use std::ptr::NonNull;
 
-use super::FrameHandle;
-use crate::arena::{FrameArena, put};
+use super::{FrameHandle, Shareable};
+use crate::arena::{FrameArena, RoomForDrop, put};
 use crate::error::{ArenaError, fail};
 
 /// # Values and text for other systems and the next frame
@@ -36,8 +36,9 @@ impl FrameArena {
                 Err(error) => fail(error),
             };
         }
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        unsafe { self.handle_to(self.alloc_undropped(value)) }
+        let value = NonNull::from(self.alloc_undropped(value));
+        // SAFETY: the only reference to fresh memory of this arena has ended.
+        unsafe { self.handle(value) }
     }
 
     /// Shares a value, like [`share`](Self::share).
@@ -89,12 +90,11 @@ impl FrameArena {
         let room = self.try_room_for_drop::<T>()?;
         // SAFETY: the memory was taken for a `T`.
         let value = NonNull::from(unsafe { put(memory, make()) });
+        let values = NonNull::slice_from_raw_parts(value, 1);
         // SAFETY:
         // - the room was taken for `T`;
-        // - the value lies in fresh memory of this arena, and the only reference to it is gone.
-        unsafe { self.drop_at_recycle(room, NonNull::slice_from_raw_parts(value, 1)) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(value, self.stamp()) })
+        // - the value lies in fresh memory of this arena, and the only reference to it has ended.
+        Ok(unsafe { self.share_leaked(value, values, room) })
     }
 
     /// Shares a copy of a string.
@@ -111,8 +111,9 @@ impl FrameArena {
     #[inline]
     #[track_caller]
     pub fn share_str(&self, source: &str) -> FrameHandle<str> {
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        unsafe { self.handle_to(self.alloc_str(source)) }
+        let text = NonNull::from(self.alloc_str(source));
+        // SAFETY: the only reference to fresh memory of this arena has ended.
+        unsafe { self.handle(text) }
     }
 
     /// Shares a copy of a string, like [`share_str`](Self::share_str).
@@ -122,9 +123,9 @@ impl FrameArena {
     #[inline]
     #[track_caller]
     pub fn try_share_str(&self, source: &str) -> Result<FrameHandle<str>, ArenaError> {
-        let text = self.try_alloc_str(source)?;
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        Ok(unsafe { self.handle_to(text) })
+        let text = NonNull::from(self.try_alloc_str(source)?);
+        // SAFETY: the only reference to fresh memory of this arena has ended.
+        Ok(unsafe { self.handle(text) })
     }
 
     /// Shares a formatted string; [`share_format!`](crate::share_format) is shorter.
@@ -159,21 +160,170 @@ impl FrameArena {
         &self,
         arguments: fmt::Arguments<'_>,
     ) -> Result<FrameHandle<str>, ArenaError> {
-        let text = self.try_alloc_fmt(arguments)?;
-        // SAFETY: the only reference to fresh memory of this arena ends here.
-        Ok(unsafe { self.handle_to(text) })
+        let text = NonNull::from(self.try_alloc_fmt(arguments)?);
+        // SAFETY: the only reference to fresh memory of this arena has ended.
+        Ok(unsafe { self.handle(text) })
+    }
+}
+
+/// # Slices for other systems and the next frame
+impl FrameArena {
+    /// Shares a copy of a slice of plain data.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let path = arenas.local().share_slice_copy(&[1, 2, 3]);
+    /// assert_eq!(arenas[path], [1, 2, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn share_slice_copy<T>(&self, source: &[T]) -> FrameHandle<[T]>
+    where
+        T: Copy + Send + Sync + 'static,
+    {
+        let values = NonNull::from(self.alloc_slice_copy(source));
+        // SAFETY: the only reference to fresh memory of this arena has ended.
+        unsafe { self.handle(values) }
     }
 
-    /// Makes a handle to data in this arena.
+    /// Shares a copy of a slice, like [`share_slice_copy`](Self::share_slice_copy).
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit.
+    #[inline]
+    #[track_caller]
+    pub fn try_share_slice_copy<T>(&self, source: &[T]) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Copy + Send + Sync + 'static,
+    {
+        let values = NonNull::from(self.try_alloc_slice_copy(source)?);
+        // SAFETY: the only reference to fresh memory of this arena has ended.
+        Ok(unsafe { self.handle(values) })
+    }
+
+    /// Shares a slice of `len` elements, each made from its index.
+    ///
+    /// `make` may use the arena. If it panics, what it made so far is dropped.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let names = arenas.local().share_slice_fill_with(2, |index| format!("player {index}"));
+    /// assert_eq!(arenas[names], ["player 0", "player 1"]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`]. `make` is not called then.
+    #[inline]
+    #[track_caller]
+    pub fn share_slice_fill_with<T: Send + Sync + 'static>(
+        &self,
+        len: usize,
+        make: impl FnMut(usize) -> T,
+    ) -> FrameHandle<[T]> {
+        self.share_iter((0..len).map(make))
+    }
+
+    /// Shares a slice, like [`share_slice_fill_with`](Self::share_slice_fill_with).
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; `make` is not called then.
+    #[inline]
+    #[track_caller]
+    pub fn try_share_slice_fill_with<T: Send + Sync + 'static>(
+        &self,
+        len: usize,
+        make: impl FnMut(usize) -> T,
+    ) -> Result<FrameHandle<[T]>, ArenaError> {
+        self.try_share_iter((0..len).map(make))
+    }
+
+    /// Shares everything that an iterator yields.
+    ///
+    /// The iterator may use the arena. If it panics, what it yielded so far is dropped.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let even = arenas.local().share_iter((0..10).filter(|n| n % 2 == 0));
+    /// assert_eq!(arenas[even], [0, 2, 4, 6, 8]);
+    ///
+    /// let names = [String::from("Ferris"), String::from("Corro")];
+    /// let clones = arenas.local().share_iter(names.iter().cloned());
+    /// assert_eq!(arenas[clones], names);
+    /// ```
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[inline]
+    #[track_caller]
+    pub fn share_iter<T: Send + Sync + 'static>(
+        &self,
+        iter: impl IntoIterator<Item = T>,
+    ) -> FrameHandle<[T]> {
+        match self.try_share_iter(iter) {
+            Ok(handle) => handle,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Shares everything that an iterator yields, like [`share_iter`](Self::share_iter).
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; what was yielded so far is dropped then.
+    #[inline]
+    #[track_caller]
+    pub fn try_share_iter<T: Send + Sync + 'static>(
+        &self,
+        iter: impl IntoIterator<Item = T>,
+    ) -> Result<FrameHandle<[T]>, ArenaError> {
+        // First: without it nothing is made.
+        let room = self.try_room_for_drop::<T>()?;
+        let values = NonNull::from(self.try_collect(iter)?.leak());
+        // SAFETY:
+        // - the room was taken for `T`;
+        // - the vector gave up its elements, which lie in the memory of this arena.
+        Ok(unsafe { self.share_leaked(values, values, room) })
+    }
+}
+
+/// The one way to a handle.
+impl FrameArena {
+    /// Shares data that its owner has leaked: its values are dropped when the arena is recycled.
+    /// `data` is those values, as the handle names them.
     ///
     /// # Safety
-    /// `data` lies in memory that was taken from this arena and is not given back, nothing drops
-    /// it, and no other reference reaches it.
+    /// - `room` must have been taken from this arena for `V`;
+    /// - `data` and `values` must be as [`handle`](Self::handle) demands, and nothing else may drop
+    ///   the values.
     #[inline(always)]
     #[track_caller]
-    pub(super) unsafe fn handle_to<T: ?Sized>(&self, data: &mut T) -> FrameHandle<T> {
-        // SAFETY: with the only `&mut` gone, the data is as it is until the arena is recycled.
-        unsafe { FrameHandle::new(NonNull::from(data), self.stamp()) }
+    pub(crate) unsafe fn share_leaked<T: ?Sized, V: Shareable>(
+        &self,
+        data: NonNull<T>,
+        values: NonNull<[V]>,
+        room: RoomForDrop,
+    ) -> FrameHandle<T> {
+        // SAFETY: the caller's promises are the same.
+        unsafe { self.drop_at_recycle(room, values) };
+        // SAFETY: as above.
+        unsafe { self.handle(data) }
+    }
+
+    /// Makes a handle to data in this arena. No other function does.
+    ///
+    /// # Safety
+    /// `data` must be valid, in memory that was taken from this arena and is not given back before
+    /// the arena is recycled. Nothing may mutate it or move it until then.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) unsafe fn handle<T: ?Sized>(&self, data: NonNull<T>) -> FrameHandle<T> {
+        // SAFETY: the caller promises it for the generation, or the arena, that has this stamp.
+        unsafe { FrameHandle::new(data, self.stamp()) }
     }
 }
 

@@ -19,8 +19,8 @@ impl<T> FrameVec<'_, T> {
     /// frame's memory is recycled.
     ///
     /// # Panics
-    /// If the elements need dropping and the arena has no room for the note of it. They are
-    /// dropped then.
+    /// If the elements need dropping and the drop record cannot be allocated; the elements are
+    /// dropped first.
     ///
     /// ```
     /// use bevy_frame_arena::FrameArenas;
@@ -47,8 +47,8 @@ impl<T> FrameVec<'_, T> {
     /// Turns the vector into a handle, without copying its elements.
     ///
     /// # Errors
-    /// If the elements need dropping and the arena has no room for the note of it. They are
-    /// dropped then.
+    /// If the elements need dropping and the drop record cannot be allocated; the elements are
+    /// dropped first.
     #[track_caller]
     pub fn try_share(mut self) -> Result<FrameHandle<[T]>, ArenaError>
     where
@@ -59,9 +59,7 @@ impl<T> FrameVec<'_, T> {
         let room = arena.try_room_for_drop::<T>()?;
         let values = NonNull::from(self.leak());
         // SAFETY: the vector gave up its elements, which lie in the memory of its arena.
-        unsafe { arena.drop_at_recycle(room, values) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+        Ok(unsafe { arena.share_leaked(values, values, room) })
     }
 }
 
@@ -72,8 +70,8 @@ impl<T> FrameBox<'_, T> {
     /// frame's memory is recycled.
     ///
     /// # Panics
-    /// If the value needs dropping and the arena has no room for the note of it. It is dropped
-    /// then.
+    /// If the value needs dropping and the drop record cannot be allocated; the value is dropped
+    /// first.
     ///
     /// ```
     /// use bevy_frame_arena::FrameArenas;
@@ -98,8 +96,8 @@ impl<T> FrameBox<'_, T> {
     /// Turns the box into a handle, without copying its value.
     ///
     /// # Errors
-    /// If the value needs dropping and the arena has no room for the note of it. It is dropped
-    /// then.
+    /// If the value needs dropping and the drop record cannot be allocated; the value is dropped
+    /// first.
     #[inline]
     #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<T>, ArenaError>
@@ -109,10 +107,9 @@ impl<T> FrameBox<'_, T> {
         let arena = Self::arena(&self);
         let room = arena.try_room_for_drop::<T>()?;
         let value = NonNull::from(Self::leak(self));
+        let values = NonNull::slice_from_raw_parts(value, 1);
         // SAFETY: the box gave up its value, which lies in the memory of its arena.
-        unsafe { arena.drop_at_recycle(room, NonNull::slice_from_raw_parts(value, 1)) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(value, arena.stamp()) })
+        Ok(unsafe { arena.share_leaked(value, values, room) })
     }
 }
 
@@ -120,8 +117,8 @@ impl<T> FrameBox<'_, [T]> {
     /// Turns the boxed slice into a handle, as [`FrameVec::share`] does.
     ///
     /// # Panics
-    /// If the elements need dropping and the arena has no room for the note of it. They are
-    /// dropped then.
+    /// If the elements need dropping and the drop record cannot be allocated; the elements are
+    /// dropped first.
     ///
     /// ```
     /// use bevy_frame_arena::FrameArenas;
@@ -143,8 +140,8 @@ impl<T> FrameBox<'_, [T]> {
     /// Turns the boxed slice into a handle, as [`FrameVec::try_share`] does.
     ///
     /// # Errors
-    /// If the elements need dropping and the arena has no room for the note of it. They are
-    /// dropped then.
+    /// If the elements need dropping and the drop record cannot be allocated; the elements are
+    /// dropped first.
     #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError>
     where
@@ -172,7 +169,7 @@ impl FrameString<'_> {
         let arena = self.arena();
         let text = NonNull::from(self.leak());
         // SAFETY: the string gave up its text, which lies in the memory of its arena.
-        unsafe { FrameHandle::new(text, arena.stamp()) }
+        unsafe { arena.handle(text) }
     }
 
     /// Turns the string into a handle. Text needs no dropping, so this can't fail; it is here for

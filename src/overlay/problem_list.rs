@@ -108,7 +108,7 @@ impl fmt::Display for InWords<'_> {
                     f,
                     "! STALE {lookups} look-ups of old handles in {seconds:.0} s"
                 )?;
-                match first.and_then(|first| first.read_at) {
+                match first.map(|first| first.read_at) {
                     // The name of the file alone: there is no room for more.
                     Some(line) => {
                         let file = line.file().rsplit(['/', '\\']).next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Paces: when periods end, and where in a schedule.
 
-mod crossings;
+mod error_texts;
 mod levels;
 mod rates;
 

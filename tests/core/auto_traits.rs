@@ -57,10 +57,9 @@ assert_not_impl_any!(FrameHandle<Cell<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(LeasedHandle<Cell<u8>>: Send, Sync);
 
-// A handle is a pointer and a stamp; in debug builds it also remembers the line that made it, and
-// when that was.
+// A handle is a pointer and a stamp; in debug builds it also remembers the line that made it.
 #[cfg(debug_assertions)]
-type Origin = (usize, u64);
+type Origin = usize;
 #[cfg(not(debug_assertions))]
 type Origin = ();
 const _: () = assert!(size_of::<FrameHandle<u64>>() == size_of::<(usize, u64, Origin)>());

@@ -102,7 +102,7 @@ impl<'a> Model<'a> {
         let held = &mut self.guards[index];
         match step {
             Step::Fill(_, len) => {
-                let list = held.scratch.share_slice_fill_copy(len.into(), byte);
+                let list = held.scratch.share_slice_fill_with(len.into(), |_| byte);
                 held.lists.push((list, byte));
             }
             Step::Share(_) => {

@@ -26,7 +26,7 @@ pub enum PaceSystems {
 }
 
 /// Has a schedule keep [`PaceSystems`] at its edges. To do it again changes nothing.
-pub(in crate::app) fn keep_edges(schedule: &mut Schedule) {
+pub(super) fn keep_edges(schedule: &mut Schedule) {
     schedule.add_build_pass(KeepEdges);
 }
 

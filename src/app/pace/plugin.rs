@@ -139,7 +139,7 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
     /// struct Map(FrameHandle<[u8]>);
     ///
     /// fn load(arenas: Res<ArenasOf<Level>>, mut map: ResMut<Map>) {
-    ///     map.0 = arenas.local().share_slice_fill_copy(10_000, 7);
+    ///     map.0 = arenas.local().share_slice_fill_with(10_000, |_| 7);
     /// }
     ///
     /// fn save(arenas: Res<ArenasOf<Level>>, map: Res<Map>) {

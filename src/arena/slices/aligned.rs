@@ -59,7 +59,7 @@ impl FrameArena {
     /// Makes an aligned slice. Callers refuse what is no alignment, each by itself, so that the
     /// compiler names the user's line.
     #[inline]
-    pub(crate) fn try_make_aligned<const ALIGN: usize, T: Copy>(
+    fn try_make_aligned<const ALIGN: usize, T: Copy>(
         &self,
         len: usize,
         value: T,
@@ -79,7 +79,7 @@ impl FrameArena {
 }
 
 /// Refuses what is no alignment, when the caller is compiled.
-pub(crate) const fn refuse_alignment(align: usize) {
+const fn refuse_alignment(align: usize) {
     assert!(
         align.is_power_of_two() && align <= MAX_ALIGN,
         "`ALIGN` must be a power of two, and at most 2^29"

@@ -126,7 +126,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                 key: group_key,
                 // SAFETY: the elements lie in memory of this arena, and are given up below. If
                 // that does not come to pass, neither does anybody see this handle.
-                values: unsafe { FrameHandle::new(values, arena.stamp()) },
+                values: unsafe { arena.handle(values) },
             })?;
             rest = &rest[len..];
             // SAFETY: there were at least `len` elements left.

@@ -51,9 +51,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         let room = arena.try_room_for_drop::<T>()?;
         let values = self.try_gather(arena)?.leak();
         // SAFETY: the elements lie in memory of this arena, and were given up.
-        unsafe { arena.drop_at_recycle(room, values) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+        Ok(unsafe { arena.share_leaked(values, values, room) })
     }
 
     /// Makes one sorted list of all elements and shares it: the same list each time, unless two
@@ -175,9 +173,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         let room = arena.try_room_for_drop::<T>()?;
         let values = self.try_gather_sorted(arena, compare)?.leak();
         // SAFETY: the elements lie in memory of this arena, and were given up.
-        unsafe { arena.drop_at_recycle(room, values) };
-        // SAFETY: as above.
-        Ok(unsafe { FrameHandle::new(values, arena.stamp()) })
+        Ok(unsafe { arena.share_leaked(values, values, room) })
     }
 
     /// Makes one vector of all elements, in the calling worker's arena: for what the system itself

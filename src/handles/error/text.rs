@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
-use super::{HandleError, StepCrossing};
+use super::HandleError;
 use crate::error::{Arenas, Of, Short};
 
 impl fmt::Display for HandleError {
@@ -17,7 +17,6 @@ impl fmt::Display for HandleError {
                 frame,
                 lives_for_frames,
                 pace,
-                crossing,
                 made_at,
             } => {
                 let period = period_of(pace);
@@ -30,7 +29,7 @@ impl fmt::Display for HandleError {
                     Of(pace),
                     At(made_at),
                     Life(lives_for_frames, period),
-                    StaleAdvice(crossing, period),
+                    StaleAdvice(pace),
                 )
             }
             Self::OtherFrame {
@@ -122,22 +121,24 @@ impl fmt::Display for HandleError {
 }
 
 /// What to do about a stale handle.
-struct StaleAdvice(Option<StepCrossing>, &'static str);
+///
+/// Which side of a fixed step made it is not recorded, so a handle of the frame gets the cure for
+/// steps as well.
+struct StaleAdvice(Option<&'static str>);
 
 impl fmt::Display for StaleAdvice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(crossing, period) = self;
-        match crossing {
-            None => write!(
-                f,
-                "share it again each {period}, or take a `FrameLease` to read it for longer"
+        let period = period_of(self.0);
+        write!(
+            f,
+            "share it again each {period}, or take a `FrameLease` to read it for longer"
+        )?;
+        match self.0 {
+            None => f.write_str(
+                "; if a fixed step makes or reads it, allocate it in `ArenasOf<FixedStep>`, as not \
+                 every frame has a step",
             ),
-            Some(StepCrossing::MadeInFrame) => f.write_str(
-                "made before a fixed step and read in it: allocate it in `ArenasOf<FixedStep>`",
-            ),
-            Some(StepCrossing::MadeInStep) => f.write_str(
-                "made in a fixed step and read in a frame: allocate it in `ArenasOf<FixedStep>`",
-            ),
+            Some(_) => Ok(()),
         }
     }
 }

@@ -27,25 +27,11 @@ fn every_way_to_share_resolves_to_its_data() {
         arena.try_share_slice_copy(&[0, 1, 4]).unwrap(),
         arena.share_slice_fill_with(3, |n| n * n),
         arena.try_share_slice_fill_with(3, |n| n * n).unwrap(),
-        arena.share_slice_clone(&[0, 1, 4]),
-        arena.try_share_slice_clone(&[0, 1, 4]).unwrap(),
         arena.share_iter([0, 1, 4]),
         arena.try_share_iter([0, 1, 4]).unwrap(),
     ] {
         assert_eq!(arenas[handle], [0, 1, 4]);
     }
-    for handle in [
-        arena.share_slice_fill_copy(3, 0),
-        arena.try_share_slice_fill_copy(3, 0).unwrap(),
-        arena.share_slice_fill_default(3),
-        arena.try_share_slice_fill_default(3).unwrap(),
-        arena.share_slice_aligned::<256, _>(3, 0),
-        arena.try_share_slice_aligned::<256, _>(3, 0).unwrap(),
-    ] {
-        assert_eq!(arenas[handle], [0; 3]);
-    }
-    let aligned = arena.share_slice_aligned::<4096, _>(3, 0_u8);
-    assert_eq!(arenas[aligned].as_ptr().addr() % 4096, 0);
     let mut text = arena.string();
     for character in "3 HP".chars() {
         text.push(character);
@@ -110,11 +96,11 @@ fn clones_made_before_one_panics_are_dropped() {
     let mut arenas = FrameArenas::default();
     let source = [(); 3].map(|()| Counted::new(&ALIVE));
     let broken = catch_unwind(AssertUnwindSafe(|| {
-        arenas.local().share_slice_clone(&source)
+        arenas.local().share_iter(source.iter().cloned())
     }));
     assert!(broken.is_err());
     assert_eq!(ALIVE.load(Relaxed), 3, "the two clones are gone");
-    let fine = arenas.local().share_slice_clone(&source[..2]);
+    let fine = arenas.local().share_iter(source[..2].iter().cloned());
     assert_eq!(arenas[fine].len(), 2);
     assert_eq!(ALIVE.load(Relaxed), 5);
     advance(&mut arenas, 2);
@@ -172,7 +158,6 @@ fn closures_that_share_in_the_same_arena_disturb_nothing() {
 #[test]
 fn nothing_is_made_where_there_is_no_memory() {
     let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
-    let large = [0_u8; 200];
     let never = |_| -> String { unreachable!("there is no room") };
     assert!(
         arena
@@ -180,20 +165,13 @@ fn nothing_is_made_where_there_is_no_memory() {
             .is_err()
     );
     assert!(arena.try_share_slice_fill_with(100, never).is_err());
-    assert!(arena.try_share_slice_clone(&large).is_err());
-    assert!(arena.try_share_slice_fill_copy(200, 0_u8).is_err());
-    assert!(arena.try_share_slice_fill_default::<u64>(200).is_err());
-    assert!(arena.try_share_slice_aligned::<4096, _>(200, 0_u8).is_err());
     // There is room for the elements, but not for the note that they need dropping.
     assert!(arena.try_share_slice_fill_with(STRINGS, never).is_err());
-    assert!(arena.try_alloc_slice_clone(&large).is_err());
-    assert!(arena.try_alloc_slice_fill_default::<u64>(200).is_err());
 }
 
 #[test]
 fn zero_sized_values_with_destructors_are_shared_and_dropped() {
     static DROPS: AtomicI32 = AtomicI32::new(0);
-    #[derive(Default)]
     #[repr(align(256))]
     struct Nothing;
     impl Drop for Nothing {
@@ -202,12 +180,12 @@ fn zero_sized_values_with_destructors_are_shared_and_dropped() {
         }
     }
     let mut arenas = FrameArenas::default();
-    let list = arenas.local().share_slice_fill_default::<Nothing>(7);
+    let list = arenas.local().share_slice_fill_with(7, |_| Nothing);
     assert_eq!(arenas[list].len(), 7);
     assert_eq!(arenas[list].as_ptr().addr() % 256, 0);
     let one = arenas.local().share_with(|| Nothing);
     assert_eq!((&raw const arenas[one]).addr() % 256, 0);
-    let none = arenas.local().share_slice_fill_default::<Nothing>(0);
+    let none = arenas.local().share_slice_fill_with(0, |_| Nothing);
     assert!(arenas[none].is_empty());
     advance(&mut arenas, 2);
     assert_eq!(DROPS.load(Relaxed), 8);

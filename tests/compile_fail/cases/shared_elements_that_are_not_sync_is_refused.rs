@@ -4,5 +4,5 @@ use bevy_frame_arena::FrameArena;
 
 fn main() {
     let arena = FrameArena::new(64);
-    arena.share_slice_clone(&[Cell::new(1)]);
+    arena.share_iter([Cell::new(1)]);
 }
