@@ -32,7 +32,7 @@ use self::ring::Ring;
 pub use self::scratch::Scratch;
 use self::scratch::ScratchStore;
 pub use self::usage::{FrameUsage, WorkerUsage};
-use crate::arena::{Budget, FrameArena, Stock};
+use crate::arena::{FrameArena, Store};
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Line, SiteTable};
 use crate::stamp::RunName;
@@ -81,8 +81,10 @@ pub struct FrameArenas {
     meter: Meter,
     scratch: ScratchStore,
     frame: u64,
-    /// How many recycles from now on give all memory back.
-    recycles_that_give_back: usize,
+    /// Periods since the last step of the window that decides what is given back.
+    periods_since_step: u32,
+    /// How many swaps from now on give all memory back.
+    swaps_that_give_back: usize,
     /// The pace, if it is not the frame: other arenas' errors name it.
     #[cfg_attr(
         not(feature = "bevy"),
@@ -108,10 +110,10 @@ impl FrameArenas {
     /// assert_eq!(arenas.usage().reserved_bytes, 0);
     /// ```
     pub fn new(settings: FrameArenaSettings) -> Self {
-        let budget = Arc::new(Budget::new(settings.budget_bytes));
+        let store = Arc::new(Store::new(&settings));
+        store.pretouch(settings.pretouch_bytes);
         let common = Arc::new(Common {
-            stock: Stock::for_all_cores(&settings, &budget),
-            budget,
+            store,
             settings,
             misses: Misses::default(),
             stale_sites: SiteTable::default(),
@@ -119,14 +121,16 @@ impl FrameArenas {
         let ring = Ring::new(&common);
         let parking = Parking::default();
         let mut meter = Meter::default();
-        meter.note_memory(&ring, &parking, &common);
+        meter.note_memory(common.store.memory(), 0);
+        meter.note_generations(&ring, &parking);
         Self {
             ring,
             parking,
             meter,
-            scratch: ScratchStore::new(&common.settings, &common.budget),
+            scratch: ScratchStore::new(&common.settings, &common.store),
             frame: 0,
-            recycles_that_give_back: 0,
+            periods_since_step: 0,
+            swaps_that_give_back: 0,
             run_name: None,
             common,
         }
@@ -212,8 +216,8 @@ impl FrameArenas {
     /// Returns the bytes in use so far in the current frame, by all workers.
     ///
     /// For the figures of a whole frame see [`usage`](Self::usage). A worker that allocates
-    /// meanwhile counts with what it had at some point during the call, or, if it moves on to
-    /// another chunk just then, with no more than its capacity.
+    /// meanwhile counts with what it had at some point during the call, or, if it takes another
+    /// block just then, with no more than it holds.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -229,7 +233,7 @@ impl FrameArenas {
     /// Returns the bytes that all workers and generations hold now.
     #[cfg(feature = "bevy")]
     pub(crate) fn reserved_bytes_so_far(&self) -> usize {
-        self.common.budget.reserved_bytes()
+        self.common.store.memory().reserved_bytes
     }
 
     /// Returns the calling worker's arena.
@@ -254,6 +258,13 @@ impl FrameArenas {
         let arena = self.ring.current().local();
         thread::remember(self.ring.stamp(), arena);
         arena
+    }
+}
+
+impl Drop for FrameArenas {
+    fn drop(&mut self) {
+        // Leases may keep generations for long, and those their blocks. What is free goes now.
+        self.common.store.close();
     }
 }
 

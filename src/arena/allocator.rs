@@ -8,17 +8,18 @@ use std::ptr::{self, NonNull};
 use allocator_api2::alloc::{AllocError, Allocator};
 
 use super::FrameArena;
+use super::sizes::Purpose;
 use crate::error::ArenaError;
 
 /// For containers that take an allocator, like those of hashbrown. `FrameVec`, `FrameBox` and
 /// `FrameString` do not go through it: it has no room for the reason of a refusal, and containers
 /// of other crates abort the process where it refuses.
 ///
-/// Grows, shrinks and frees in place where the block is the newest of its chunk. Any other block
+/// Grows, shrinks and frees in place where the block is the newest of its store's block. Any other block
 /// stays where it is until the frame is recycled.
 // SAFETY:
-// - a block stays valid while the arena is borrowed: moving on to another chunk keeps the old
-//   ones, and recycling takes `&mut FrameArena`;
+// - a block stays valid while the arena is borrowed: taking another block of the store keeps the
+//   old ones, and recycling takes `&mut FrameArena`;
 // - the cursor steps back only over the newest block, when its owner frees or shrinks it: never
 //   below a block that is live, leaked or shared;
 // - `allocate` may unwind (the global allocator may be anybody's); it has changed nothing then;
@@ -75,7 +76,17 @@ unsafe impl Allocator for &FrameArena {
 }
 
 impl FrameArena {
-    /// Grows a block in place, or moves it. An error changes nothing.
+    /// Allocates memory for a list that may grow. A refusal is not counted: the caller may try again
+    /// with less, and calls [`count_refusal`](Self::count_refusal) in the end.
+    #[inline]
+    pub(crate) fn try_alloc_to_grow(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
+        match self.take(layout.size(), layout.align()) {
+            Some(memory) => Ok(memory),
+            None => self.try_refill(layout, Purpose::Growing),
+        }
+    }
+
+    /// Grows a block in place, or moves it. An error changes nothing, and is not counted.
     ///
     /// # Safety
     /// - the caller owns `block`, which has `old_bytes` and is aligned for `new`;
@@ -94,7 +105,7 @@ impl FrameArena {
         unsafe { self.try_move_block(block, old_bytes, new) }
     }
 
-    /// Grows a block that is the newest, if its chunk has the room.
+    /// Grows a block that is the newest, if the active block of the store has the room.
     ///
     /// # Safety
     /// The caller owns `block`, which has `old_bytes`; `new_bytes` are not less, and the size of a
@@ -158,7 +169,7 @@ impl FrameArena {
         bytes: usize,
         new: Layout,
     ) -> Result<NonNull<u8>, ArenaError> {
-        let moved = self.try_alloc_layout(new)?;
+        let moved = self.try_alloc_to_grow(new)?;
         // SAFETY:
         // - the caller promises `bytes` readable bytes;
         // - the new block is at least as large and was just allocated, so they do not overlap.

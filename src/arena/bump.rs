@@ -4,9 +4,9 @@
 /// Every cursor is a multiple of this, so that most types need no padding.
 pub(super) const CURSOR_ALIGN: usize = 8;
 
-/// The highest address at which a chunk may end.
+/// The highest address at which a block may end.
 ///
-/// It is checked once per chunk, so that a bump can add a size to a cursor
+/// It is checked once per block, so that a bump can add a size to a cursor
 /// without checking for wrap-around:
 ///
 /// - with 64-bit addresses any valid `Layout` fits above it twice;

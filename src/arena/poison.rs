@@ -43,7 +43,7 @@ mod uninit {
         let whole = bytes / N * N;
         for offset in (0..whole).step_by(N) {
             let block = start.wrapping_add(offset).cast::<MaybeUninit<[u8; N]>>();
-            // SAFETY: the caller passes a range of its own chunk that nobody may use any more.
+            // SAFETY: the caller passes a range of its own block that nothing uses any more.
             unsafe { block.write(MaybeUninit::uninit()) };
         }
         whole
@@ -61,12 +61,12 @@ mod asan {
     }
 
     pub(in crate::arena) fn mark_live(start: *mut u8, bytes: usize) {
-        // SAFETY: only the sanitizer's shadow memory changes, for a range of our own chunk.
+        // SAFETY: only the sanitizer's shadow memory changes, for a range of our own block.
         unsafe { __asan_unpoison_memory_region(start, bytes) };
     }
 
     pub(in crate::arena) fn mark_dead(start: *mut u8, bytes: usize) {
-        // SAFETY: only the sanitizer's shadow memory changes, for a range of our own chunk.
+        // SAFETY: only the sanitizer's shadow memory changes, for a range of our own block.
         unsafe { __asan_poison_memory_region(start, bytes) };
     }
 }

@@ -64,7 +64,7 @@ impl FrameArena {
     pub fn trim(&mut self) {
         if self.used_now() == 0 {
             self.give_all_blocks();
-            self.store.step_trim(Window::of(1));
+            let _freed_bytes = self.store.step_trim(Window::of(1));
         }
     }
 

@@ -159,9 +159,9 @@ impl FrameArena {
         Ok(self.try_take_slice::<T>(array_layout::<T>(len)?)?.cast())
     }
 
-    /// Takes memory for `len` elements of `T`, if the active chunk has it.
+    /// Takes memory for `len` elements of `T`, if the active block has it.
     #[inline(always)]
-    pub(crate) fn take_elements_of_chunk<T>(&self, len: usize) -> Option<NonNull<[T]>> {
+    pub(crate) fn take_elements_of_block<T>(&self, len: usize) -> Option<NonNull<[T]>> {
         let layout = array_layout::<T>(len).ok()?;
         let memory = self.take(layout.size(), beyond_cursor(align_of::<T>()))?;
         Some(NonNull::slice_from_raw_parts(memory.cast(), len))

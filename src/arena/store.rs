@@ -229,9 +229,10 @@ impl Store {
         drop(freed);
     }
 
-    /// Ends a step of the window, and frees the blocks that were not needed within it.
+    /// Ends a step of the window, frees the blocks that were not needed within it, and returns their
+    /// bytes.
     #[cold]
-    pub(crate) fn step_trim(&self, window: Window) {
+    pub(crate) fn step_trim(&self, window: Window) -> usize {
         let mut freed = Stacks::default();
         let mut free = self.lock();
         free.steps += 1;
@@ -245,7 +246,7 @@ impl Store {
             freed.0[index] = surplus;
         }
         drop(free);
-        drop(freed);
+        freed.0.iter().map(Stack::bytes).sum()
     }
 
     /// Names the pace that the arenas belong to, once.

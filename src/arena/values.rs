@@ -20,7 +20,7 @@ impl FrameArena {
     /// Allocates raw memory, not initialised: for types that build themselves in place.
     ///
     /// A pointer to zero bytes is aligned, and no more. It takes no memory but what there is up to
-    /// its alignment in the active chunk, if that is beyond eight; so it never fails.
+    /// its alignment in the active block, if that is beyond eight; so it never fails.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -138,7 +138,7 @@ impl FrameArena {
         }
     }
 
-    /// Takes memory for a `T` from the active chunk.
+    /// Takes memory for a `T` from the active block.
     #[inline(always)]
     fn take_for<T>(&self) -> Option<NonNull<u8>> {
         if size_of::<T>() == 0 {
@@ -147,7 +147,18 @@ impl FrameArena {
         self.take(size_of::<T>(), beyond_cursor(align_of::<T>()))
     }
 
-    /// Takes memory for a `T`, from another chunk if need be.
+    /// Takes memory for a `T` from the active block, if something was shared in this arena before.
+    #[inline(always)]
+    pub(crate) fn take_shared_for<T>(&self) -> Option<NonNull<u8>> {
+        if size_of::<T>() == 0 {
+            return None;
+        }
+        self.sites.note_allocation();
+        self.cursor
+            .take_shared(size_of::<T>(), beyond_cursor(align_of::<T>()))
+    }
+
+    /// Takes memory for a `T`, from another block if need be.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn memory_for<T>(&self) -> NonNull<u8> {
@@ -157,7 +168,7 @@ impl FrameArena {
         }
     }
 
-    /// Takes memory for a `T`, from another chunk if need be.
+    /// Takes memory for a `T`, from another block if need be.
     #[inline(always)]
     pub(crate) fn try_take_for<T>(&self) -> Result<NonNull<u8>, ArenaError> {
         match self.take_for::<T>() {

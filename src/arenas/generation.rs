@@ -2,12 +2,13 @@
 #![expect(unsafe_code, reason = "lends arenas to their owners; resolves handles")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::claims::Claims;
 use super::misses::Misses;
 use super::thread::ThreadToken;
 use super::worker::Worker;
-use crate::arena::{Budget, FrameArena, Stock, WINDOW_STEPS};
+use crate::arena::{FrameArena, Store};
 use crate::handles::{FrameHandle, HandleError};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
@@ -18,9 +19,8 @@ use crate::stamp::{self, Stamp};
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) settings: FrameArenaSettings,
-    pub(super) budget: Arc<Budget>,
-    /// First chunks for the workers to come.
-    pub(super) stock: Stock,
+    /// Where the blocks of all arenas come from.
+    pub(super) store: Arc<Store>,
     /// Lookups that failed since the last swap.
     pub(super) misses: Misses,
     /// Where all of them were made, if the feature `sites` is on.
@@ -34,8 +34,8 @@ pub(super) struct Common {
 pub(crate) struct Generation {
     stamp: Stamp,
     workers: Claims<Worker>,
-    recycles_since_step: u32,
-    steps: usize,
+    /// Bytes of the blocks that are kept for handles since the period ended.
+    kept_bytes: AtomicUsize,
     common: Arc<Common>,
 }
 
@@ -44,8 +44,7 @@ impl Generation {
         Arc::new(Self {
             stamp,
             workers: Claims::new(),
-            recycles_since_step: 0,
-            steps: 0,
+            kept_bytes: AtomicUsize::new(0),
             common: Arc::clone(common),
         })
     }
@@ -62,9 +61,12 @@ impl Generation {
     /// Returns the calling thread's arena.
     pub(super) fn local(&self) -> &FrameArena {
         let make = || {
-            let budget = Arc::clone(&self.common.budget);
-            let arena = FrameArena::in_budget(&self.common.settings, budget, self.stamp);
-            Worker::new(arena.with_chunk_of(&self.common.stock))
+            let store = Arc::clone(&self.common.store);
+            Worker::new(FrameArena::in_store(
+                &self.common.settings,
+                store,
+                self.stamp,
+            ))
         };
         let worker = self.workers.claim(make, |worker| {
             // SAFETY: it was just claimed, and nobody else sees it before this returns.
@@ -78,8 +80,8 @@ impl Generation {
     #[inline]
     pub(super) fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // SAFETY:
-        // - the stamp is one that a run has given, which is never `UNSET`: an unset handle does not
-        //   match; or it is `SPARE`, which no handle has, because nobody allocates there;
+        // - the stamp is one that a run has issued, which is never `UNSET`: an unset handle does not
+        //   match; or it is `SPARE`, which no handle has, because nothing allocates there;
         // - the generation is neither recycled nor dropped while it is borrowed.
         unsafe { handle.resolve(self.stamp) }
     }
@@ -89,38 +91,57 @@ impl Generation {
         self.workers.claimed()
     }
 
-    /// Drops what was shared and makes all memory free, under a new stamp.
-    ///
-    /// It costs a few instructions for each worker that was used, whatever was allocated. With
-    /// `gives_back`, all memory goes back to the global allocator.
-    pub(super) fn recycle(&mut self, stamp: Stamp, gives_back: bool, panic: &mut FirstPanic) {
-        self.stamp = stamp;
-        for (_, worker) in self.workers.claimed() {
-            // SAFETY: with `&mut self` nobody lends an arena of this generation.
-            unsafe { worker.arena_mut() }.recycle(stamp, panic);
-        }
-        self.workers.release_all();
-        let is_time = self.is_time_to_step();
-        if gives_back || is_time {
-            self.visit_all_workers(gives_back);
-        }
+    /// Returns the bytes of the blocks that are kept for handles.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept_bytes.load(Relaxed)
     }
 
-    /// Looks at the memory of all workers, those included that nobody has used for long.
-    #[cold]
-    fn visit_all_workers(&mut self, gives_back: bool) {
-        self.steps += 1;
-        if self.steps >= WINDOW_STEPS {
-            // Nobody has come for these since the start.
-            self.common.stock.clear();
-        }
-        for worker in self.workers.all() {
-            // SAFETY: with `&mut self` nobody lends an arena of this generation.
+    /// Ends the period: arenas in which nothing was shared give their blocks back.
+    ///
+    /// No handle leads into them, and all references have ended with the borrow of the `FrameArenas`.
+    /// Leases of this generation may live: they follow handles, and look at no arena.
+    ///
+    /// # Safety
+    /// No arena of this generation is lent, and no other thread reads its figures: the caller must
+    /// hold the `&mut` of the `FrameArenas`.
+    pub(super) unsafe fn release_unshared(&self) {
+        let mut kept_bytes = 0;
+        let mut to = self.common.store.returning();
+        for (_, worker) in self.workers.claimed() {
+            // SAFETY: the caller promises that no arena is lent.
             let arena = unsafe { worker.arena_mut() };
-            if gives_back {
-                arena.free_chunks(0);
+            if arena.is_shared() {
+                kept_bytes += arena.held_bytes();
             } else {
-                arena.step_trim();
+                arena.give_blocks(&mut to);
+            }
+        }
+        self.kept_bytes.store(kept_bytes, Relaxed);
+    }
+
+    /// Drops what was shared and gives all blocks back, under a new stamp.
+    ///
+    /// It costs a few instructions for each worker that was used, whatever was allocated.
+    pub(super) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
+        self.stamp = stamp;
+        self.run_drops(panic);
+        *self.kept_bytes.get_mut() = 0;
+        let mut to = self.common.store.returning();
+        for (_, worker) in self.workers.claimed() {
+            // SAFETY: with `&mut self` no arena of this generation is lent.
+            unsafe { worker.arena_mut() }.give_blocks(&mut to);
+        }
+        drop(to);
+        self.workers.release_all();
+    }
+
+    /// Runs the destructors of all shared values, before the store is locked: they may be anybody's.
+    fn run_drops(&mut self, panic: &mut FirstPanic) {
+        for (_, worker) in self.workers.claimed() {
+            // SAFETY: with `&mut self` no arena of this generation is lent.
+            let arena = unsafe { worker.arena_mut() };
+            if arena.has_drops() {
+                arena.run_drops(panic);
             }
         }
     }
@@ -132,32 +153,13 @@ impl Generation {
         self.common.misses.note(why);
         self.common.stale_sites.note_stale(Line::caller());
     }
-
-    /// Whether the window of peaks is to move on by a step.
-    fn is_time_to_step(&mut self) -> bool {
-        let Some(periods) = self.common.settings.trim_after_frames else {
-            return false;
-        };
-        self.recycles_since_step += 1;
-        // One generation of several is recycled in each period.
-        let generations = self.common.settings.lives_for.periods() as u64;
-        let elapsed = u64::from(self.recycles_since_step) * generations;
-        let is_time = elapsed * WINDOW_STEPS as u64 >= u64::from(periods);
-        if is_time {
-            self.recycles_since_step = 0;
-        }
-        is_time
-    }
 }
 
 impl Drop for Generation {
     fn drop(&mut self) {
         // All destructors first: a panic of one must not keep another worker's from running.
         let mut panic = FirstPanic::default();
-        for (_, worker) in self.workers.claimed() {
-            // SAFETY: with `&mut self` nobody lends an arena of this generation.
-            unsafe { worker.arena_mut() }.run_drops(&mut panic);
-        }
+        self.run_drops(&mut panic);
         panic.resume();
     }
 }

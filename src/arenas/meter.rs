@@ -10,6 +10,7 @@ use super::scratch::ScratchStore;
 use super::thread::ThreadToken;
 use super::usage::FrameUsage;
 use super::worker::{Figures, Worker};
+use crate::arena::Memory;
 
 /// A worker that has been idle for longer is no longer listed.
 const MAX_IDLE_PERIODS: u32 = 600;
@@ -54,17 +55,29 @@ impl Meter {
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
         (usage.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
-        usage.refusals = common.budget.take_refusals();
+        usage.refusals = common.store.take_refusals();
+        if usage.refusals > 0 {
+            usage.largest_refusal_bytes = common.store.largest_refusal_bytes();
+        }
     }
 
-    /// Measures what was refused.
-    pub(super) fn note_refusals(&mut self, common: &Common) {
-        self.usage.largest_refusal_bytes = common.budget.largest_refusal_bytes();
+    /// Measures who has the memory, of which `kept_bytes` are kept for handles.
+    pub(super) fn note_memory(&mut self, memory: Memory, kept_bytes: usize) {
+        let usage = &mut self.usage;
+        usage.reserved_bytes = memory.reserved_bytes;
+        usage.free_bytes = memory.free_bytes;
+        usage.kept_bytes = kept_bytes;
+        usage.held_bytes = memory.reserved_bytes - memory.free_bytes - kept_bytes;
     }
 
-    /// Measures what is held after the swap.
-    pub(super) fn note_memory(&mut self, ring: &Ring, parking: &Parking, common: &Common) {
-        self.usage.reserved_bytes = common.budget.reserved_bytes();
+    /// Takes memory out of the figures that was given back: it was free when the period ended.
+    pub(super) fn note_trim(&mut self, freed_bytes: usize) {
+        self.usage.reserved_bytes -= freed_bytes;
+        self.usage.free_bytes -= freed_bytes;
+    }
+
+    /// Counts the generations after the swap.
+    pub(super) fn note_generations(&mut self, ring: &Ring, parking: &Parking) {
         self.usage.generations = ring.len() + parking.len();
         self.usage.parked = parking.leased();
     }
@@ -119,15 +132,13 @@ impl FrameUsage {
         self.frame = period;
         self.used_bytes = 0;
         self.peak_bytes = 0;
-        self.overflows = 0;
         self.sites.clear();
         self.active_workers = 0;
         let mut longest = 0;
         for worker in &mut self.workers {
             worker.used_bytes = 0;
             worker.peak_bytes = 0;
-            worker.overflows = 0;
-            worker.capacity_bytes = 0;
+            worker.held_bytes = 0;
             worker.idle_frames += 1;
             longest = longest.max(worker.idle_frames);
         }
@@ -138,13 +149,11 @@ impl FrameUsage {
     fn add(&mut self, line: usize, figures: Figures) {
         self.used_bytes += figures.used_bytes;
         self.peak_bytes += figures.peak_bytes;
-        self.overflows += figures.overflows;
         self.active_workers += 1;
         let worker = &mut self.workers[line];
         worker.used_bytes += figures.used_bytes;
         worker.peak_bytes += figures.peak_bytes;
-        worker.capacity_bytes += figures.capacity_bytes;
-        worker.overflows += figures.overflows;
+        worker.held_bytes += figures.held_bytes;
         worker.idle_frames = 0;
         worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
     }
@@ -161,7 +170,7 @@ mod tests {
     #[test]
     fn threads_of_one_name_that_come_and_go_leave_no_seats_behind() {
         let mut arenas = FrameArenas::new(FrameArenaSettings {
-            worker_capacity_bytes: 4096,
+            block_bytes: 4096,
             ..FrameArenaSettings::default()
         });
         for _ in 0..if cfg!(miri) { 30 } else { 500 } {

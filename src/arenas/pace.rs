@@ -9,7 +9,7 @@ impl FrameArenas {
     /// Creates the arenas of a pace, which is the type with this name.
     pub(crate) fn of_pace(settings: FrameArenaSettings, type_name: &'static str) -> Self {
         let mut arenas = Self::new(settings);
-        arenas.common.budget.set_pace(type_name);
+        arenas.common.store.set_pace(type_name);
         arenas.run_name = Some(RunName::new(arenas.ring.stamp(), type_name));
         arenas
     }

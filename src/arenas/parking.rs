@@ -12,8 +12,10 @@ use crate::stamp;
 #[derive(Default)]
 pub(super) struct Parking {
     generations: Vec<Arc<Generation>>,
-    /// Periods since a spare was last needed.
-    spare_periods: u32,
+    /// The most of them that were leased at once since spares were last freed.
+    most_leased: usize,
+    /// Periods since then.
+    periods: u32,
 }
 
 impl Parking {
@@ -22,7 +24,13 @@ impl Parking {
         self.generations.len()
     }
 
-    /// Returns how many of them somebody holds a lease on.
+    /// Returns the bytes of the blocks that are kept for leases.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let kept_bytes = |generation: &Arc<Generation>| generation.kept_bytes();
+        self.generations.iter().map(kept_bytes).sum()
+    }
+
+    /// Returns how many of them are leased.
     pub(super) fn leased(&self) -> usize {
         let is_leased = |generation: &&Arc<Generation>| Arc::strong_count(generation) > 1;
         self.generations.iter().filter(is_leased).count()
@@ -35,9 +43,12 @@ impl Parking {
             return;
         }
         self.recycle_free(panic);
-        self.spare_periods = self.spare_periods.saturating_add(1);
-        if trim_after.is_some_and(|periods| self.spare_periods > periods) {
-            self.free_spares();
+        let leased = self.leased();
+        self.most_leased = self.most_leased.max(leased);
+        self.periods = self.periods.saturating_add(1);
+        if trim_after.is_some_and(|periods| self.periods > periods) {
+            self.free_spares(self.most_leased);
+            (self.most_leased, self.periods) = (leased, 0);
         }
     }
 
@@ -45,38 +56,45 @@ impl Parking {
     pub(super) fn recycle_free(&mut self, panic: &mut FirstPanic) {
         for generation in self.generations.iter_mut().filter_map(Arc::get_mut) {
             if !generation.is_spare() {
-                generation.recycle(stamp::SPARE, false, panic);
+                generation.recycle(stamp::SPARE, panic);
             }
         }
     }
 
-    /// Frees the generations that wait for their next use.
+    /// Frees generations that wait for their next use, until `kept` are left, or only leased ones.
     ///
     /// One whose lease has ended meanwhile is not among them: its shared values must not be
     /// dropped here, where a panic of theirs would interrupt the work.
-    pub(super) fn free_spares(&mut self) {
-        self.generations
-            .retain_mut(|spare| Arc::get_mut(spare).is_none_or(|spare| !spare.is_spare()));
+    pub(super) fn free_spares(&mut self, kept: usize) {
+        let mut surplus = self.generations.len().saturating_sub(kept);
+        self.generations.retain_mut(|spare| {
+            let is_surplus = surplus > 0 && Arc::get_mut(spare).is_some_and(|it| it.is_spare());
+            surplus -= usize::from(is_surplus);
+            !is_surplus
+        });
     }
 
-    /// Puts a free generation in the place of one that is due, if that is leased.
+    /// Puts a free generation in the place of one that is due, if that is leased, and returns the one
+    /// that was due.
     #[inline]
-    pub(super) fn replace_if_leased(&mut self, due: &mut Arc<Generation>, common: &Arc<Common>) {
+    pub(super) fn replace_if_leased(
+        &mut self,
+        due: &mut Arc<Generation>,
+        common: &Arc<Common>,
+    ) -> Option<&Arc<Generation>> {
         if Arc::get_mut(due).is_some() {
-            return;
+            return None;
         }
-        self.spare_periods = 0;
         let is_free = |generation: &mut Arc<Generation>| Arc::get_mut(generation).is_some();
-        match self
-            .generations
-            .iter_mut()
-            .find_map(|g| is_free(g).then_some(g))
-        {
-            Some(spare) => mem::swap(due, spare),
+        let index = match self.generations.iter_mut().position(is_free) {
+            Some(spare) => spare,
             None => {
-                let fresh = Generation::new(common, stamp::SPARE);
-                self.generations.push(mem::replace(due, fresh));
+                self.generations
+                    .push(Generation::new(common, stamp::SPARE));
+                self.generations.len() - 1
             }
-        }
+        };
+        mem::swap(due, &mut self.generations[index]);
+        self.generations.get(index)
     }
 }

@@ -55,6 +55,20 @@ impl Ring {
         &self.generations[self.current]
     }
 
+    /// Returns the generation that was current before, if it can still be read.
+    #[inline]
+    pub(super) fn previous(&self) -> Option<&Arc<Generation>> {
+        let before = self.current.checked_sub(1);
+        let index = before.unwrap_or(self.generations.len() - 1);
+        (index != self.current).then(|| &self.generations[index])
+    }
+
+    /// Returns the bytes of the blocks that are kept for handles.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let kept_bytes = |generation: &Arc<Generation>| generation.kept_bytes();
+        self.generations.iter().map(kept_bytes).sum()
+    }
+
     pub(super) fn current_mut(&mut self) -> &mut Arc<Generation> {
         &mut self.generations[self.current]
     }

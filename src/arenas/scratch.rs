@@ -16,14 +16,11 @@ use std::sync::Arc;
 use self::stack::{Slot, Stack};
 use super::FrameArenas;
 use super::claims::Claims;
-use crate::arena::{ArenaScope, Budget, FrameArena, OnOneThread, WINDOW_STEPS};
+use crate::arena::{ArenaScope, FrameArena, OnOneThread, Store};
 use crate::panics::FirstPanic;
-use crate::settings::{FrameArenaSettings, OverflowPolicy};
+use crate::settings::FrameArenaSettings;
 use crate::sites::{Line, Place, SiteList};
 use crate::stamp::{self, Stamp};
-
-/// The first chunk of a scratch arena: what a level-two cache holds several times over.
-const FIRST_CHUNK_BYTES: usize = 64 << 10;
 
 /// Temporary memory that is free again at the end of the scope. Use it for what one system, or one
 /// item of a loop, needs only while it works: keys to sort by, a mask, a stack of nodes to visit.
@@ -243,32 +240,22 @@ pub(super) struct ScratchStore {
     /// Names one period of this store; advanced when a period ends, and never given twice.
     stamp: Stamp,
     stacks: Claims<Stack>,
-    periods_since_step: u32,
     high_watermark_bytes: usize,
     /// Who took scratch in the period that ended last, until the meter asks.
     sites: SiteList,
     settings: FrameArenaSettings,
-    budget: Arc<Budget>,
+    store: Arc<Store>,
 }
 
 impl ScratchStore {
-    pub(super) fn new(settings: &FrameArenaSettings, budget: &Arc<Budget>) -> Self {
-        let worker_capacity_bytes = match settings.overflow {
-            OverflowPolicy::Grow => settings.worker_capacity_bytes.min(FIRST_CHUNK_BYTES),
-            // There the first chunk is the only one.
-            OverflowPolicy::Fail => settings.worker_capacity_bytes,
-        };
+    pub(super) fn new(settings: &FrameArenaSettings, store: &Arc<Store>) -> Self {
         Self {
             stamp: stamp::standalone(),
             stacks: Claims::new(),
-            periods_since_step: 0,
             high_watermark_bytes: 0,
             sites: SiteList::default(),
-            settings: FrameArenaSettings {
-                worker_capacity_bytes,
-                ..settings.clone()
-            },
-            budget: Arc::clone(budget),
+            settings: settings.clone(),
+            store: Arc::clone(store),
         }
     }
 
@@ -307,8 +294,8 @@ impl ScratchStore {
     #[cold]
     #[inline(never)]
     fn make_slot(&self, stack: &Stack) -> NonNull<Slot> {
-        let budget = Arc::clone(&self.budget);
-        let arena = FrameArena::in_budget(&self.settings, budget, stamp::scratch());
+        let store = Arc::clone(&self.store);
+        let arena = FrameArena::in_store(&self.settings, store, stamp::scratch());
         // SAFETY: the caller, `take`, has found the stack that this thread claimed.
         unsafe { stack.add(Slot::new(arena)) }
     }
@@ -324,44 +311,34 @@ impl ScratchStore {
         &mut self.sites
     }
 
-    /// Ends a period: takes back what was forgotten, and gives back what was not needed; or all,
-    /// with `gives_back`.
-    pub(super) fn end_period(&mut self, gives_back: bool, panic: &mut FirstPanic) {
+    /// Ends a period: takes back what was forgotten.
+    pub(super) fn end_period(&mut self, panic: &mut FirstPanic) {
         self.stamp = stamp::after(self.stamp);
         for (_, stack) in self.stacks.claimed() {
             // SAFETY: with `&mut self` no guard lives, and no thread uses a stack.
             self.high_watermark_bytes += unsafe { stack.end_period(&mut self.sites, panic) };
         }
         self.stacks.release_all();
-        let is_time = self.is_time_to_step();
-        if gives_back || is_time {
-            self.visit_all_stacks(gives_back);
-        }
     }
 
+    /// Gives the blocks of arenas back that were not used since the last call.
     #[cold]
-    fn visit_all_stacks(&mut self, gives_back: bool) {
+    pub(super) fn give_idle_blocks(&mut self) {
+        let mut to = self.store.returning();
         for stack in self.stacks.all() {
-            let work = |arena: &mut FrameArena| match gives_back {
-                true => arena.free_chunks(0),
-                false => arena.step_trim(),
-            };
-            // SAFETY: with `&mut self` no guard lives, and `end_period` has made all free.
-            unsafe { stack.for_each_arena(work) };
+            // SAFETY: with `&mut self` no guard lives, and `end_period` has reset all arenas.
+            unsafe { stack.give_idle_blocks(&mut to) };
         }
     }
 
-    fn is_time_to_step(&mut self) -> bool {
-        let Some(periods) = self.settings.trim_after_frames else {
-            return false;
-        };
-        self.periods_since_step += 1;
-        let elapsed = u64::from(self.periods_since_step) * WINDOW_STEPS as u64;
-        let is_time = elapsed >= u64::from(periods);
-        if is_time {
-            self.periods_since_step = 0;
+    /// Gives all blocks back.
+    #[cold]
+    pub(super) fn give_blocks(&mut self) {
+        let mut to = self.store.returning();
+        for stack in self.stacks.all() {
+            // SAFETY: as in `give_idle_blocks`.
+            unsafe { stack.for_each_arena(|arena| arena.give_blocks(&mut to)) };
         }
-        is_time
     }
 }
 
@@ -369,7 +346,7 @@ impl Drop for ScratchStore {
     fn drop(&mut self) {
         // All destructors first: a panic of one must not keep another arena's from running.
         let mut panic = FirstPanic::default();
-        self.end_period(false, &mut panic);
+        self.end_period(&mut panic);
         panic.resume();
     }
 }

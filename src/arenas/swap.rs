@@ -1,9 +1,10 @@
 //! The end of a period, and what it gives back.
-#![forbid(unsafe_code)]
+#![expect(unsafe_code, reason = "ends a period while leases of it live")]
 
 use std::sync::Arc;
 
 use super::FrameArenas;
+use crate::arena::Window;
 use crate::panics::FirstPanic;
 
 /// # Ending a period (the plugins do it)
@@ -31,37 +32,70 @@ impl FrameArenas {
     pub fn swap(&mut self) {
         self.meter
             .end_period(self.frame, self.ring.current(), &self.common);
-        if self.meter.usage().refusals > 0 {
-            self.note_refusals();
-        }
+        self.measure_memory();
         self.frame += 1;
-        let keeps_nothing = self.common.settings.trim_after_frames == Some(0);
-        let gives_back = self.recycles_that_give_back > 0 || keeps_nothing;
-        self.recycles_that_give_back = self.recycles_that_give_back.saturating_sub(1);
 
         let mut panic = FirstPanic::default();
         let stamp = self.ring.advance();
         self.parking
             .tend(self.common.settings.trim_after_frames, &mut panic);
-        self.parking
+        let parked = self
+            .parking
             .replace_if_leased(self.ring.current_mut(), &self.common);
+        // First the blocks that were written longest ago. Those of the period that just ended come
+        // to lie on top of the store, where the next period finds them while they are in the cache.
         Arc::get_mut(self.ring.current_mut())
             .expect("a leased generation was replaced")
-            .recycle(stamp, gives_back, &mut panic);
-        self.scratch.end_period(gives_back, &mut panic);
-        self.meter
-            .note_memory(&self.ring, &self.parking, &self.common);
+            .recycle(stamp, &mut panic);
+        if let Some(ended) = self.ring.previous().or(parked) {
+            // SAFETY: with `&mut self` no arena is lent, and no other thread reads its figures.
+            unsafe { ended.release_unshared() };
+        }
+        self.scratch.end_period(&mut panic);
+        self.give_surplus_back();
+        self.meter.note_generations(&self.ring, &self.parking);
         self.meter.note_scratch(&mut self.scratch);
         panic.resume();
     }
 
-    #[cold]
-    fn note_refusals(&mut self) {
-        self.meter.note_refusals(&self.common);
-        if self.common.settings.budget_bytes.is_some() {
-            // Each generation may hold what another one was refused.
-            self.recycles_that_give_back = self.ring.len();
+    /// Gives memory back that was not needed for some time.
+    fn give_surplus_back(&mut self) {
+        let Some(periods) = self.common.settings.trim_after_frames else {
+            return self.give_all_back_if_asked();
+        };
+        if periods == 0 {
+            self.swaps_that_give_back = 1;
         }
+        self.give_all_back_if_asked();
+        let window = Window::of(periods);
+        self.periods_since_step += 1;
+        if self.periods_since_step >= window.step_periods {
+            self.periods_since_step = 0;
+            self.scratch.give_idle_blocks();
+            let freed_bytes = self.common.store.step_trim(window);
+            self.meter.note_trim(freed_bytes);
+        }
+    }
+
+    fn give_all_back_if_asked(&mut self) {
+        if self.swaps_that_give_back > 0 {
+            self.swaps_that_give_back -= 1;
+            self.give_all_back();
+        }
+    }
+
+    #[cold]
+    fn give_all_back(&mut self) {
+        self.scratch.give_blocks();
+        self.common.store.clear();
+        self.measure_memory();
+    }
+
+    /// Measures who has the memory now.
+    fn measure_memory(&mut self) {
+        let kept_bytes = self.ring.kept_bytes() + self.parking.kept_bytes();
+        self.meter
+            .note_memory(self.common.store.memory(), kept_bytes);
     }
 
     /// Recycles what is parked and no longer leased, without waiting for the next swap.
@@ -91,19 +125,21 @@ impl FrameArenas {
         let mut panic = FirstPanic::default();
         self.parking.recycle_free(&mut panic);
         if self.common.settings.trim_after_frames == Some(0) {
-            self.parking.free_spares();
+            self.parking.free_spares(0);
+            self.common.store.clear();
         }
-        self.meter
-            .note_memory(&self.ring, &self.parking, &self.common);
+        self.measure_memory();
+        self.meter.note_generations(&self.ring, &self.parking);
         panic.resume();
     }
 
     /// Gives all memory back to the global allocator that is not in use: after a loading screen, or
     /// when a level ends.
     ///
-    /// Spare generations go at once, the others as they are recycled: within as many swaps as
-    /// data lives for. The frames after that pay for their memory again. Without this, memory is
-    /// given back after [`trim_after_frames`](crate::FrameArenaSettings::trim_after_frames).
+    /// What waits in the store goes at once, and what is kept for handles as they become stale: within
+    /// as many swaps as data lives for. The frames after that pay for their memory again. Without
+    /// this, memory is given back after
+    /// [`trim_after_frames`](crate::FrameArenaSettings::trim_after_frames).
     ///
     /// # Examples
     /// ```
@@ -114,13 +150,12 @@ impl FrameArenas {
     /// arenas.swap();
     /// assert!(arenas.usage().reserved_bytes > 0);
     /// arenas.trim();
-    /// arenas.swap();
-    /// arenas.swap();
     /// assert_eq!(arenas.usage().reserved_bytes, 0);
     /// ```
     pub fn trim(&mut self) {
-        self.recycles_that_give_back = self.ring.len();
-        self.parking.free_spares();
-        self.common.stock.clear();
+        self.swaps_that_give_back = self.ring.len();
+        self.parking.free_spares(0);
+        self.give_all_back();
+        self.meter.note_generations(&self.ring, &self.parking);
     }
 }

@@ -23,13 +23,16 @@ pub struct FrameUsage {
     /// The most bytes of [scratch](crate::Scratch) that were in use at once so far, summed over its
     /// arenas.
     pub scratch_high_watermark_bytes: usize,
-    /// Bytes that all workers and generations hold from the global allocator.
+    /// Bytes that all blocks have from the global allocator: `held_bytes`, `kept_bytes` and
+    /// `free_bytes` together.
     pub reserved_bytes: usize,
-    /// How often, in that frame, a worker's first chunk was not enough: see
-    /// [`FrameArena::overflows`](crate::FrameArena::overflows).
-    pub overflows: u32,
-    /// Allocations, in that frame, that a limit refused: the capacity of a worker under
-    /// [`OverflowPolicy::Fail`](crate::OverflowPolicy::Fail), or the budget.
+    /// Bytes of the blocks that were in the arenas of that frame and in scratch when it ended.
+    pub held_bytes: usize,
+    /// Bytes of the blocks that were kept for handles of earlier frames, and for leases.
+    pub kept_bytes: usize,
+    /// Bytes of the blocks that were free.
+    pub free_bytes: usize,
+    /// Allocations, in that frame, that a limit refused: that of a worker, or the budget.
     pub refusals: u32,
     /// The largest allocation that a limit refused in any frame so far; 0 if there was none.
     pub largest_refusal_bytes: usize,
@@ -63,10 +66,8 @@ pub struct WorkerUsage {
     pub peak_bytes: usize,
     /// The highest `peak_bytes` of any frame so far.
     pub high_watermark_bytes: usize,
-    /// Bytes of the chunks that it had in the frame, used or kept for later ones.
-    pub capacity_bytes: usize,
-    /// How often, in the frame, the first chunk was not enough.
-    pub overflows: u32,
+    /// Bytes of the blocks that it held when the frame ended.
+    pub held_bytes: usize,
     /// Frames since a thread of this name last allocated.
     pub idle_frames: u32,
 }
@@ -81,8 +82,7 @@ impl FrameUsage {
                 used_bytes: 0,
                 peak_bytes: 0,
                 high_watermark_bytes: 0,
-                capacity_bytes: 0,
-                overflows: 0,
+                held_bytes: 0,
                 idle_frames: 0,
             });
             self.workers.len() - 1
@@ -129,8 +129,7 @@ impl Clone for WorkerUsage {
         self.used_bytes = other.used_bytes;
         self.peak_bytes = other.peak_bytes;
         self.high_watermark_bytes = other.high_watermark_bytes;
-        self.capacity_bytes = other.capacity_bytes;
-        self.overflows = other.overflows;
+        self.held_bytes = other.held_bytes;
         self.idle_frames = other.idle_frames;
     }
 }

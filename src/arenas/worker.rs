@@ -35,8 +35,7 @@ unsafe impl Sync for Worker {}
 pub(super) struct Figures {
     pub(super) used_bytes: usize,
     pub(super) peak_bytes: usize,
-    pub(super) capacity_bytes: usize,
-    pub(super) overflows: u32,
+    pub(super) held_bytes: usize,
 }
 
 impl Worker {
@@ -110,8 +109,7 @@ impl Worker {
         Figures {
             used_bytes: arena.used_bytes(),
             peak_bytes: arena.peak_bytes(),
-            capacity_bytes: arena.capacity_bytes(),
-            overflows: arena.overflows(),
+            held_bytes: arena.held_bytes(),
         }
     }
 }

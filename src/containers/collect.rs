@@ -139,7 +139,7 @@ impl FrameArena {
             return Ok(vec);
         }
         let first = least.max(const { some::<T>() });
-        let mut vec = FrameVec::with_capacity_of_chunk(first, self);
+        let mut vec = FrameVec::with_capacity_of_block(first, self);
         vec.try_extend(iter)?;
         vec.shrink_to_fit();
         Ok(vec)

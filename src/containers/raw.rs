@@ -39,7 +39,7 @@ impl<'a, T> RawBuffer<'a, T> {
 
     /// Like [`new_in`](Self::new_in), where that is rare.
     #[cold]
-    pub(super) const fn new_in_full_chunk(arena: &'a FrameArena) -> Self {
+    pub(super) const fn new_in_full_block(arena: &'a FrameArena) -> Self {
         Self::new_in(arena)
     }
 
@@ -100,7 +100,7 @@ impl<'a, T> RawBuffer<'a, T> {
         let needed = sum::<T>(len, additional)?;
         // SAFETY: these are the parts of this buffer, and they are replaced by what comes back.
         let grown = unsafe { try_resize(self.arena, self.start, self.capacity, needed) };
-        (self.start, self.capacity) = grown?;
+        (self.start, self.capacity) = grown.inspect_err(|error| self.arena.count_refusal(error))?;
         Ok(())
     }
 
@@ -198,7 +198,7 @@ unsafe fn grow_or_fail<T>(
     additional: usize,
 ) -> Block<T> {
     // SAFETY: the caller's promise.
-    if let Some(grown) = unsafe { grow_in_chunk(arena, start, capacity, len, additional) } {
+    if let Some(grown) = unsafe { grow_in_block(arena, start, capacity, len, additional) } {
         return grown;
     }
     // SAFETY: the caller's promise.
@@ -220,20 +220,20 @@ unsafe fn try_grow<T>(
     additional: usize,
 ) -> Result<Block<T>, ArenaError> {
     // SAFETY: the caller's promise.
-    if let Some(grown) = unsafe { grow_in_chunk(arena, start, capacity, len, additional) } {
+    if let Some(grown) = unsafe { grow_in_block(arena, start, capacity, len, additional) } {
         return Ok(grown);
     }
     // SAFETY: the caller's promise.
     unsafe { try_grow_slow(arena, start, capacity, len, additional) }
 }
 
-/// Doubles the capacity, or takes what is needed if that is more, where the active chunk has it: the
+/// Doubles the capacity, or takes what is needed if that is more, where the active block has it: the
 /// first block, or one that is the newest and grows in place. Otherwise nothing changes.
 ///
 /// # Safety
 /// As for [`try_resize`].
 #[inline(always)]
-unsafe fn grow_in_chunk<T>(
+unsafe fn grow_in_block<T>(
     arena: &FrameArena,
     start: NonNull<T>,
     capacity: usize,
@@ -248,7 +248,7 @@ unsafe fn grow_in_chunk<T>(
     let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
     let layout = Layout::array::<T>(wanted).ok()?;
     let block = if capacity == 0 {
-        arena.take_elements_of_chunk::<T>(wanted)?.cast()
+        arena.take_elements_of_block::<T>(wanted)?.cast()
     } else {
         let old_bytes = capacity * size_of::<T>();
         // SAFETY: a buffer with a capacity has a block of that many elements, and wants more.
@@ -279,10 +279,11 @@ unsafe fn try_grow_slow<T>(
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { try_resize(arena, start, capacity, needed) }
+    let grown = unsafe { try_resize(arena, start, capacity, needed) };
+    grown.inspect_err(|error| arena.count_refusal(error))
 }
 
-/// Makes a block larger, in place or by moving it. An error changes nothing.
+/// Makes a block larger, in place or by moving it. An error changes nothing, and is not counted.
 ///
 /// # Safety
 /// - `start` and `capacity` are those of a buffer in `arena`;
@@ -298,7 +299,7 @@ unsafe fn try_resize<T>(
     }
     let layout = Layout::array::<T>(new_capacity).map_err(|_| too_long::<T>(new_capacity))?;
     let block = if capacity == 0 {
-        arena.try_alloc_layout(layout)?
+        arena.try_alloc_to_grow(layout)?
     } else {
         let old_bytes = capacity * size_of::<T>();
         // SAFETY:

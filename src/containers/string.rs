@@ -344,7 +344,7 @@ impl<'a> FrameString<'a> {
         arena: &'a FrameArena,
         arguments: fmt::Arguments<'_>,
     ) -> Result<Self, ArenaError> {
-        let bytes = FrameVec::with_capacity_of_chunk(FIRST_BYTES, arena);
+        let bytes = FrameVec::with_capacity_of_block(FIRST_BYTES, arena);
         let mut text = Self { bytes };
         text.try_write_fmt(arguments)?;
         Ok(text)
@@ -354,7 +354,7 @@ impl<'a> FrameString<'a> {
     #[inline(never)]
     fn grow(&mut self, additional: usize) -> Result<(), ArenaError> {
         if self.capacity() == 0 && additional < FIRST_BYTES {
-            let first = self.arena().chunk_remaining_bytes().min(FIRST_BYTES);
+            let first = self.arena().block_remaining_bytes().min(FIRST_BYTES);
             if self.bytes.try_reserve_exact(first.max(additional)).is_ok() {
                 return Ok(());
             }

@@ -101,13 +101,13 @@ impl<'a, T> FrameVec<'a, T> {
         Ok(vec)
     }
 
-    /// Creates a list with room for `capacity` elements, if the active chunk has it; else with none.
+    /// Creates a list with room for `capacity` elements, if the active block has it; else with none.
     #[inline(always)]
-    pub(super) fn with_capacity_of_chunk(capacity: usize, arena: &'a FrameArena) -> Self {
-        let buffer = match arena.take_elements_of_chunk(capacity) {
+    pub(super) fn with_capacity_of_block(capacity: usize, arena: &'a FrameArena) -> Self {
+        let buffer = match arena.take_elements_of_block(capacity) {
             // SAFETY: the block was just taken, and is of this arena.
             Some(block) => unsafe { RawBuffer::from_raw(block, arena) },
-            None => RawBuffer::new_in_full_chunk(arena),
+            None => RawBuffer::new_in_full_block(arena),
         };
         Self { buffer, len: 0 }
     }

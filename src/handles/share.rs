@@ -36,6 +36,24 @@ impl FrameArena {
                 Err(error) => fail(error),
             };
         }
+        // The first value of a period finds no room here and takes the other way, which marks the
+        // arena as shared. So the mark costs the others nothing.
+        if let Some(memory) = self.take_shared_for::<T>() {
+            // SAFETY: the memory was taken for a `T`.
+            let value = NonNull::from(unsafe { put(memory, value) });
+            // SAFETY:
+            // - the only reference to fresh memory of this arena has ended;
+            // - the arena is marked as shared, or `take_shared_for` would have found no room.
+            return unsafe { FrameHandle::new(value, self.stamp()) };
+        }
+        self.share_first(value)
+    }
+
+    /// Shares a value that needs no dropping, and marks the arena as shared.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn share_first<T: Send + Sync + 'static>(&self, value: T) -> FrameHandle<T> {
         let value = NonNull::from(self.alloc_undropped(value));
         // SAFETY: the only reference to fresh memory of this arena has ended.
         unsafe { self.handle(value) }
@@ -314,7 +332,10 @@ impl FrameArena {
         unsafe { self.handle(data) }
     }
 
-    /// Makes a handle to data in this arena. No other function does.
+    /// Makes a handle to data in this arena, and marks the arena as shared.
+    ///
+    /// Every handle is made here, except for the plain values that [`share`](Self::share) puts into
+    /// an arena that is marked already.
     ///
     /// # Safety
     /// `data` must be valid, in memory that was taken from this arena and is not given back before
@@ -323,7 +344,7 @@ impl FrameArena {
     #[track_caller]
     pub(crate) unsafe fn handle<T: ?Sized>(&self, data: NonNull<T>) -> FrameHandle<T> {
         // SAFETY: the caller promises it for the generation, or the arena, that has this stamp.
-        unsafe { FrameHandle::new(data, self.stamp()) }
+        unsafe { FrameHandle::new(data, self.stamp_to_share()) }
     }
 }
 

@@ -2,11 +2,13 @@
 #![expect(unsafe_code, reason = "links arenas by raw pointers")]
 
 use std::cell::Cell;
+use std::mem;
 use std::ptr::NonNull;
 
-use crate::arena::FrameArena;
+use crate::arena::{FrameArena, Returning};
 use crate::panics::FirstPanic;
 use crate::sites::SiteList;
+use crate::stamp::{Stamp, UNSET};
 
 type Link = Option<NonNull<Slot>>;
 
@@ -17,6 +19,8 @@ pub(super) struct Slot {
     next_free: Cell<Link>,
     /// The slot that was made before this one.
     made_before: Link,
+    /// The stamp of the arena when it was last looked at.
+    last_stamp: Stamp,
 }
 
 impl Slot {
@@ -25,6 +29,7 @@ impl Slot {
             arena,
             next_free: Cell::new(None),
             made_before: None,
+            last_stamp: UNSET,
         }
     }
 }
@@ -107,6 +112,22 @@ impl Stack {
             arena.sites().end_scratch_period(sites);
         });
         sum - self.high_watermark_bytes.replace(sum)
+    }
+
+    /// Gives the blocks of arenas back that were not used since the last call.
+    ///
+    /// # Safety
+    /// As for [`end_period`](Self::end_period); all arenas must be empty.
+    pub(super) unsafe fn give_idle_blocks(&self, to: &mut Returning<'_>) {
+        self.for_each_slot(|mut slot| {
+            // SAFETY: each slot comes once, lives as long as its stack, and no guard has it.
+            let slot = unsafe { slot.as_mut() };
+            // Each use of an arena ends with a reset, which gives it another stamp.
+            let stamp = slot.arena.stamp();
+            if mem::replace(&mut slot.last_stamp, stamp) == stamp {
+                slot.arena.give_blocks(to);
+            }
+        });
     }
 
     /// Calls `work` with each arena.
