@@ -34,6 +34,7 @@ pub(crate) use self::owner::OnOneThread;
 use self::owner::{OwnerOnly, ThreadBound};
 use self::reset::marks_dead;
 pub use self::scope::ArenaScope;
+pub(crate) use self::sizes::Purpose;
 pub(crate) use self::store::{Memory, Returning, Store, Window};
 pub(crate) use self::values::put;
 pub(crate) use self::values::refuse_destructors;
@@ -205,11 +206,7 @@ impl FrameArena {
         Self::in_store(settings, store, stamp::standalone())
     }
 
-    pub(crate) fn in_store(
-        settings: &FrameArenaSettings,
-        store: Arc<Store>,
-        stamp: Stamp,
-    ) -> Self {
+    pub(crate) fn in_store(settings: &FrameArenaSettings, store: Arc<Store>, stamp: Stamp) -> Self {
         Self {
             cursor: OwnerOnly(Cursor::nowhere()),
             stamp,

@@ -50,9 +50,10 @@ pub enum ArenaError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArenaLimit {
-    /// One worker's capacity, under [`OverflowPolicy::Fail`](crate::OverflowPolicy::Fail).
+    /// What one worker may use:
+    /// [`worker_limit_bytes`](crate::FrameArenaSettings::worker_limit_bytes).
     Worker {
-        /// The capacity.
+        /// The limit.
         bytes: usize,
     },
     /// The budget over all workers and generations.
@@ -78,9 +79,8 @@ impl fmt::Display for ArenaError {
                 pace,
             } => write!(
                 f,
-                "{}arena{} exhausted: {} requested, aligned to {align}, and {} of {} remain; raise \
-                 `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
-                 `OverflowPolicy::Grow`",
+                "{}arena{} exhausted: {} requested, aligned to {align}, and {} of {} remain for this \
+                 worker; raise `FrameArenaSettings::worker_limit_bytes`",
                 Frame(pace),
                 Of(pace),
                 Exactly(requested),

@@ -195,7 +195,7 @@ pub mod prelude {
     };
     pub use crate::{
         CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-        FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, Pool,
-        PoolKey, Scratch, share_format,
+        FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, Pool, PoolKey, Scratch,
+        share_format,
     };
 }

@@ -13,9 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas};
 use common::droppy::Droppy;
-use common::settings::settings;
+use common::settings::limit_of;
 
 #[global_allocator]
 static GLOBAL: Failing = Failing;
@@ -99,7 +99,7 @@ fn fail_each_call(mut scenario: impl FnMut(usize) -> bool) -> usize {
 }
 
 fn tiny() -> FrameArenaSettings {
-    settings(256, OverflowPolicy::Grow)
+    blocks_of(256)
 }
 
 /// Allocates in every fallible way; returns how many failed.
@@ -164,7 +164,7 @@ fn an_arena_survives_the_failure_of_any_call() {
             0,
             "usable afterwards"
         );
-        assert!(arena.used_bytes() <= arena.capacity_bytes());
+        assert!(arena.used_bytes() <= arena.held_bytes());
         arena.reset();
         assert_eq!(drops.0.load(SeqCst) - count, made.get(), "nothing lost");
         assert_eq!(arena.used_bytes(), 0);
@@ -213,9 +213,9 @@ fn an_error_changes_nothing() {
     let figures = |arena: &FrameArena| {
         (
             arena.used_bytes(),
-            arena.capacity_bytes(),
+            arena.held_bytes(),
             arena.overflows(),
-            arena.chunk_remaining_bytes(),
+            arena.block_remaining_bytes(),
         )
     };
     let before = figures(&arena);
@@ -238,7 +238,7 @@ fn an_error_changes_nothing() {
     }
     assert_eq!(figures(&arena), before);
     assert_eq!(
-        FrameArena::try_new(64).map(|arena| arena.capacity_bytes()),
+        FrameArena::try_new(64).map(|arena| arena.held_bytes()),
         Ok(128)
     );
 }
@@ -246,7 +246,7 @@ fn an_error_changes_nothing() {
 #[test]
 fn a_failure_gives_the_budget_back() {
     let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 1024,
+        block_bytes: 1024,
         budget_bytes: Some(1024),
         ..FrameArenaSettings::default()
     });
@@ -281,7 +281,7 @@ fn the_panicking_twins_panic_and_nothing_is_half_made() {
         let counted = drops.clone();
         // Panicking allocates, so the limit is a budget and not a failing allocator.
         let arena = FrameArena::with_settings(&FrameArenaSettings {
-            worker_capacity_bytes: 128,
+            block_bytes: 128,
             budget_bytes: Some(128),
             ..FrameArenaSettings::default()
         });

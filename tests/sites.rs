@@ -15,7 +15,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 use bevy_frame_arena::{
     FrameArenaLogPlugin, FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin,
-    FrameArenaSettings, FrameArenas, FrameUsage, OverflowPolicy, Scratch, Site, SiteUsage,
+    FrameArenaSettings, FrameArenas, FrameUsage, Scratch, Site, SiteUsage,
 };
 use common::counting_allocator::calls_in;
 use common::log::logged;
@@ -184,7 +184,7 @@ fn peaks_of_workers_add_up() {
 #[test]
 fn the_last_line_of_a_frame_does_not_count_for_the_next() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         ..Default::default()
     });
     for bytes in [9000, 100, 3000, 8] {
@@ -201,7 +201,7 @@ fn the_last_line_of_a_frame_does_not_count_for_the_next() {
 #[test]
 fn chunks_that_are_chained_count_for_the_line_that_fills_them() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         ..Default::default()
     });
     for _ in 0..3 {
@@ -288,7 +288,7 @@ fn scratch_of_a_system_counts_for_the_system() {
 #[test]
 fn scratch_that_was_freed_in_a_scope_or_by_a_reset_counts_with_its_peak() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         ..Default::default()
     });
     for _ in 0..3 {
@@ -360,8 +360,7 @@ fn lines_beyond_the_table_are_counted_together() {
 #[test]
 fn stale_look_ups_and_refusals_count_for_their_lines() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(4096),
         ..Default::default()
     });
     let handle = arenas.local().share(1);
@@ -395,7 +394,7 @@ fn diagnostics_log_and_record_name_the_line() {
     app.add_plugins((
         FrameArenaPlugin {
             settings: FrameArenaSettings {
-                worker_capacity_bytes: 4096,
+                block_bytes: 4096,
                 ..Default::default()
             },
             ..Default::default()

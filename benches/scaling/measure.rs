@@ -214,7 +214,7 @@ pub(crate) fn generations() -> Vec<Series> {
 /// A steady load with a spike: what is used, and what is held for it.
 pub(crate) fn memory() -> Vec<Series> {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 1 << 20,
+        block_bytes: 1 << 20,
         trim_after_frames: Some(120),
         ..FrameArenaSettings::default()
     });

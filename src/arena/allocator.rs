@@ -76,13 +76,17 @@ unsafe impl Allocator for &FrameArena {
 }
 
 impl FrameArena {
-    /// Allocates memory for a list that may grow. A refusal is not counted: the caller may try again
-    /// with less, and calls [`count_refusal`](Self::count_refusal) in the end.
+    /// Allocates raw memory. A refusal is not counted: the caller may try again with less, and calls
+    /// [`count_refusal`](Self::count_refusal) in the end.
     #[inline]
-    pub(crate) fn try_alloc_to_grow(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
+    pub(crate) fn try_alloc_uncounted(
+        &self,
+        layout: Layout,
+        purpose: Purpose,
+    ) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), layout.align()) {
             Some(memory) => Ok(memory),
-            None => self.try_refill(layout, Purpose::Growing),
+            None => self.try_refill(layout, purpose),
         }
     }
 
@@ -169,7 +173,7 @@ impl FrameArena {
         bytes: usize,
         new: Layout,
     ) -> Result<NonNull<u8>, ArenaError> {
-        let moved = self.try_alloc_to_grow(new)?;
+        let moved = self.try_alloc_uncounted(new, Purpose::Growing)?;
         // SAFETY:
         // - the caller promises `bytes` readable bytes;
         // - the new block is at least as large and was just allocated, so they do not overlap.

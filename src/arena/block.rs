@@ -245,7 +245,11 @@ impl Stack {
     pub(super) fn extract(&mut self, mut is_wanted: impl FnMut(&Block) -> bool) -> Self {
         let (mut wanted, mut kept) = (Self::default(), Self::default());
         while let Some(block) = self.pop() {
-            let to = if is_wanted(&block) { &mut wanted } else { &mut kept };
+            let to = if is_wanted(&block) {
+                &mut wanted
+            } else {
+                &mut kept
+            };
             to.push(block);
         }
         kept.append_to(self);
@@ -286,7 +290,10 @@ mod tests {
             let mut stack = stack(&[128, 256, 512]);
             let split = stack.split_off_lowest(count);
             assert_eq!((split.len(), stack.len()), (lowest.len(), left.len()));
-            assert_eq!((sizes(split), sizes(stack)), (lowest.to_vec(), left.to_vec()));
+            assert_eq!(
+                (sizes(split), sizes(stack)),
+                (lowest.to_vec(), left.to_vec())
+            );
         }
     }
 
@@ -294,7 +301,10 @@ mod tests {
     fn blocks_are_extracted_from_anywhere() {
         let mut stack = stack(&[128, 256, 512, 256]);
         let extracted = stack.extract(|block| block.bytes() == 256);
-        assert_eq!((sizes(extracted), sizes(stack)), (vec![256; 2], vec![512, 128]));
+        assert_eq!(
+            (sizes(extracted), sizes(stack)),
+            (vec![256; 2], vec![512, 128])
+        );
     }
 
     #[test]
@@ -309,7 +319,10 @@ mod tests {
             let block = Block::new(bytes).expect("a small block");
             assert!(block.bytes() >= bytes && block.data_bytes() > 0);
             assert_eq!(block.start().addr() % DATA_ALIGN, 0);
-            assert_eq!(block.start().addr() + block.data_bytes(), block.end_address());
+            assert_eq!(
+                block.start().addr() + block.data_bytes(),
+                block.end_address()
+            );
         }
     }
 

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use super::bump;
 use super::block::Block;
+use super::bump;
 use super::poison;
 
 /// The end for what is shared, while nothing was.

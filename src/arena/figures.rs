@@ -49,6 +49,22 @@ impl FrameArena {
         self.chain.held_bytes()
     }
 
+    /// Returns the bytes of all blocks in the store of the arena, held or free: a standalone arena has
+    /// a store to itself, and those of [`FrameArenas`](crate::FrameArenas) have one in common.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let mut arena = FrameArena::new(4096);
+    /// arena.alloc([0_u8; 5000]);
+    /// let reserved_bytes = arena.reserved_bytes();
+    /// arena.reset();
+    /// assert_eq!(arena.held_bytes(), 64 + 4096);
+    /// assert_eq!(arena.reserved_bytes(), reserved_bytes, "kept for reuse");
+    /// ```
+    pub fn reserved_bytes(&self) -> usize {
+        self.store.memory().reserved_bytes
+    }
+
     /// Returns the most bytes that were in use at once since the last reset.
     ///
     /// ```

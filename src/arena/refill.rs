@@ -4,6 +4,7 @@
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
+use super::block::HEADER_BYTES;
 use super::sizes::Purpose;
 use super::store::Refused;
 use super::{FrameArena, dangling};
@@ -50,7 +51,8 @@ impl FrameArena {
         let block = match self.store.take(request) {
             Ok(block) => block,
             Err(Refused::ByBudget) => {
-                let remaining = self.store.remaining_bytes();
+                // Another block would need a header, too.
+                let remaining = self.store.remaining_bytes().saturating_sub(HEADER_BYTES);
                 let limit = ArenaLimit::Budget { bytes: limit };
                 return Err(self.exhausted(layout, remaining, limit));
             }

@@ -44,7 +44,7 @@ pub(super) struct Sizes {
 
 /// What a block is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// An allocation that keeps its size.
     Fixed,
     /// A list that has outgrown its place and may soon ask for more.
@@ -196,7 +196,10 @@ mod tests {
     #[test]
     fn hostile_block_sizes_are_clamped() {
         assert_eq!(Sizes::new(0, usize::MAX).ordinary_bytes(), KIB);
-        assert_eq!(Sizes::new(usize::MAX, usize::MAX).ordinary_bytes(), 64 * MIB);
+        assert_eq!(
+            Sizes::new(usize::MAX, usize::MAX).ordinary_bytes(),
+            64 * MIB
+        );
         assert_eq!(Sizes::new(100_000, usize::MAX).ordinary_bytes(), 128 * KIB);
     }
 }

@@ -346,7 +346,11 @@ impl Free {
     /// the free blocks that have to be given up for it.
     fn reserve(&mut self, bytes: usize, limit_bytes: usize) -> Result<Stack, Refused> {
         let held_bytes = self.reserved_bytes - self.free_bytes;
-        let fits = |others: usize| others.checked_add(bytes).is_some_and(|sum| sum <= limit_bytes);
+        let fits = |others: usize| {
+            others
+                .checked_add(bytes)
+                .is_some_and(|sum| sum <= limit_bytes)
+        };
         if !fits(held_bytes) {
             return Err(Refused::ByBudget);
         }

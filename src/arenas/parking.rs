@@ -12,10 +12,12 @@ use crate::stamp;
 #[derive(Default)]
 pub(super) struct Parking {
     generations: Vec<Arc<Generation>>,
-    /// The most of them that were leased at once since spares were last freed.
+    /// The most of them that were leased at once: so many are kept.
     most_leased: usize,
-    /// Periods since then.
+    /// Periods since so many were leased.
     periods: u32,
+    /// The most that were leased at once since then.
+    recently_leased: usize,
 }
 
 impl Parking {
@@ -43,12 +45,21 @@ impl Parking {
             return;
         }
         self.recycle_free(panic);
-        let leased = self.leased();
-        self.most_leased = self.most_leased.max(leased);
+        self.note_leased();
         self.periods = self.periods.saturating_add(1);
         if trim_after.is_some_and(|periods| self.periods > periods) {
-            self.free_spares(self.most_leased);
-            (self.most_leased, self.periods) = (leased, 0);
+            self.free_spares(self.recently_leased);
+            self.most_leased = self.recently_leased;
+            (self.recently_leased, self.periods) = (0, 0);
+        }
+    }
+
+    fn note_leased(&mut self) {
+        let leased = self.leased();
+        self.recently_leased = self.recently_leased.max(leased);
+        if leased > 0 && leased >= self.most_leased {
+            self.most_leased = leased;
+            (self.recently_leased, self.periods) = (0, 0);
         }
     }
 
@@ -89,12 +100,12 @@ impl Parking {
         let index = match self.generations.iter_mut().position(is_free) {
             Some(spare) => spare,
             None => {
-                self.generations
-                    .push(Generation::new(common, stamp::SPARE));
+                self.generations.push(Generation::new(common, stamp::SPARE));
                 self.generations.len() - 1
             }
         };
         mem::swap(due, &mut self.generations[index]);
+        self.note_leased();
         self.generations.get(index)
     }
 }

@@ -5,7 +5,7 @@ use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::arena::FrameArena;
+use crate::arena::{FrameArena, Purpose};
 use crate::error::{ArenaError, fail};
 
 /// Memory for `capacity` elements of `T`. It does not know which of them are there.
@@ -299,7 +299,7 @@ unsafe fn try_resize<T>(
     }
     let layout = Layout::array::<T>(new_capacity).map_err(|_| too_long::<T>(new_capacity))?;
     let block = if capacity == 0 {
-        arena.try_alloc_to_grow(layout)?
+        arena.try_alloc_uncounted(layout, Purpose::Fixed)?
     } else {
         let old_bytes = capacity * size_of::<T>();
         // SAFETY:

@@ -88,7 +88,7 @@ fn overflows_leases_and_stale_handles_show() {
     let mut app = App::new();
     app.add_plugins(FrameArenaPlugin {
         settings: FrameArenaSettings {
-            worker_capacity_bytes: MIB,
+            block_bytes: MIB,
             ..Default::default()
         },
         ..Default::default()

@@ -63,7 +63,7 @@ fn a_level_is_logged_while_it_grows_and_when_it_has_ended() {
     let mut app = app();
     app.add_plugins(FrameArenaPacePlugin::<Dungeon> {
         settings: FrameArenaSettings {
-            worker_capacity_bytes: 128 << 10,
+            block_bytes: 128 << 10,
             lives_for: LivesFor::OnePeriod,
             trim_after_frames: Some(0),
             ..Default::default()

@@ -342,7 +342,7 @@ fn two_paces_of_one_name_do_not_mix_their_figures() {
 fn arenas_may_be_there_before_and_be_gone_or_replaced_later() {
     let mut app = App::new();
     app.insert_resource(ArenasOf::<Tick>::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         ..Default::default()
     }))
     .add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick));

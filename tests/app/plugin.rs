@@ -174,7 +174,7 @@ fn what_is_added_before_the_plugin_is_kept() {
 fn arenas_inserted_beforehand_are_kept() {
     let mut app = App::new();
     app.insert_resource(FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 12_345,
+        block_bytes: 12_345,
         ..Default::default()
     }));
     app.add_plugins(FrameArenaPlugin::default());

@@ -115,7 +115,7 @@ fn the_picture_has_a_chart_for_the_arenas_and_one_for_their_workers() {
 #[test]
 fn the_settings_it_recommends_hold_the_run_without_a_problem() {
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: KIB,
+        block_bytes: KIB,
         ..Default::default()
     };
     let mut first = app(settings, Default::default());
@@ -125,15 +125,12 @@ fn the_settings_it_recommends_hold_the_run_without_a_problem() {
         advice.contains("// The busiest worker took 40 KiB."),
         "{advice}"
     );
-    assert!(
-        advice.contains("worker_capacity_bytes: 64 << 10,"),
-        "{advice}"
-    );
+    assert!(advice.contains("block_bytes: 64 << 10,"), "{advice}");
     // Two workers in two generations, and sixteen to spare, of 64 KiB.
     assert!(advice.contains("budget_bytes: Some(2 << 20),"), "{advice}");
 
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
+        block_bytes: 64 << 10,
         budget_bytes: Some(2 << 20),
         overflow: OverflowPolicy::Fail,
         ..Default::default()
@@ -147,8 +144,7 @@ fn the_settings_it_recommends_hold_the_run_without_a_problem() {
 #[test]
 fn the_settings_have_room_for_what_was_refused() {
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: 64 * KIB,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(64 * KIB),
         ..Default::default()
     };
     let mut app = app(settings, Default::default());
@@ -165,10 +161,7 @@ fn the_settings_have_room_for_what_was_refused() {
         advice.contains("// A limit refused allocations of up to 60 KiB."),
         "{advice}"
     );
-    assert!(
-        advice.contains("worker_capacity_bytes: 128 << 10,"),
-        "{advice}"
-    );
+    assert!(advice.contains("block_bytes: 128 << 10,"), "{advice}");
 }
 
 #[test]

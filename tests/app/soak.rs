@@ -77,7 +77,7 @@ fn memory_stays_flat_and_the_figures_add_up_under_random_load() {
         },
         FrameArenaPlugin {
             settings: FrameArenaSettings {
-                worker_capacity_bytes: 256 << 10,
+                block_bytes: 256 << 10,
                 trim_after_frames: Some(120),
                 ..FrameArenaSettings::default()
             },

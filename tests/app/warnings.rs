@@ -87,7 +87,7 @@ fn on_thread(app: &App, name: &str, run: impl FnOnce(&FrameArenas) + Send) {
 /// Runs frames in which each of two threads allocates `bytes`, and returns the log of each.
 fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 1024,
+        block_bytes: 1024,
         overflow,
         ..Default::default()
     });
@@ -143,7 +143,7 @@ fn a_worker_with_room_is_not_warned_of() {
 #[test]
 fn the_budget_is_blamed_where_it_is_the_cause() {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 1 << 20,
+        block_bytes: 1 << 20,
         budget_bytes: Some((1 << 20) + 123),
         ..Default::default()
     });
@@ -172,8 +172,7 @@ fn the_budget_is_blamed_where_it_is_the_cause() {
 #[test]
 fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 3 << 10,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(3 << 10),
         ..Default::default()
     });
     let arenas = app.world().resource::<FrameArenas>();
@@ -205,7 +204,7 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
 #[test]
 fn leases_that_pile_up_are_warned_of_once() {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 77 << 10,
+        block_bytes: 77 << 10,
         ..Default::default()
     });
     let mut leases = Vec::new();
@@ -225,7 +224,7 @@ fn warnings_can_be_switched_off() {
     let mut app = App::new();
     app.add_plugins(FrameArenaPlugin {
         settings: FrameArenaSettings {
-            worker_capacity_bytes: 1024,
+            block_bytes: 1024,
             ..Default::default()
         },
         warnings: false,
@@ -249,7 +248,7 @@ fn warnings_can_be_switched_off() {
 #[test]
 fn threads_with_ever_new_names_do_not_fill_the_log() {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 1024,
+        block_bytes: 1024,
         ..Default::default()
     });
     for n in 0..if cfg!(miri) { 66 } else { 200 } {
@@ -270,7 +269,7 @@ fn without_site(line: &str) -> &str {
 #[test]
 fn the_log_has_one_line_a_second() {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 1 << 10,
+        block_bytes: 1 << 10,
         ..Default::default()
     });
     app.add_plugins((TimePlugin, FrameArenaLogPlugin::default()))
@@ -294,7 +293,7 @@ fn the_log_has_one_line_a_second() {
 #[test]
 fn a_line_of_the_log_says_that_nothing_overflowed() {
     let mut app = app(FrameArenaSettings {
-        worker_capacity_bytes: 33 << 10,
+        block_bytes: 33 << 10,
         ..Default::default()
     });
     app.add_plugins(FrameArenaLogPlugin::default());

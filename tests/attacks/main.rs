@@ -17,9 +17,9 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::LazyLock;
 
-use bevy_frame_arena::{FrameArena, FrameArenas, OverflowPolicy};
+use bevy_frame_arena::{FrameArena, FrameArenas};
 use common::address::address;
-use common::settings::settings;
+use common::settings::limit_of;
 use hostile_allocator::{CHUNK_ALIGN, Hostile, Trick, with, with_neighbours};
 
 #[global_allocator]
@@ -27,7 +27,7 @@ static GLOBAL: Hostile = Hostile;
 
 /// Chunks of 128 bytes: every second allocation of a test changes the chunk.
 fn tiny() -> FrameArena {
-    FrameArena::with_settings(&settings(128, OverflowPolicy::Grow))
+    FrameArena::with_settings(&blocks_of(128))
 }
 
 #[test]
@@ -190,5 +190,5 @@ fn the_pointers_of_moved_and_swapped_arenas_stay_with_their_memory() {
 }
 
 fn full_arena() -> FrameArena {
-    FrameArena::with_settings(&settings(128, OverflowPolicy::Fail))
+    FrameArena::with_settings(&limit_of(128))
 }

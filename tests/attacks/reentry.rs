@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 use std::thread;
 
-use bevy_frame_arena::{FrameArenas, FrameCollector, OverflowPolicy};
+use bevy_frame_arena::{FrameArenas, FrameCollector};
 
 use crate::common::address::address;
-use crate::common::settings::settings;
+use crate::common::settings::blocks_of;
 use crate::hostile_allocator::{CHUNK_ALIGN, Trick, with};
 
 fn tiny_arenas() -> FrameArenas {
-    FrameArenas::new(settings(128, OverflowPolicy::Grow))
+    FrameArenas::new(blocks_of(128))
 }
 
 #[test]

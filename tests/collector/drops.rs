@@ -109,7 +109,7 @@ fn a_forgotten_collector_drops_nothing_and_its_memory_is_used_again() {
 fn shared_elements_outlive_the_workers_that_made_them() {
     let drops = Drops::default();
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         trim_after_frames: Some(1),
         ..FrameArenaSettings::default()
     });
@@ -131,8 +131,7 @@ fn shared_elements_outlive_the_workers_that_made_them() {
 fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
     let drops = Drops::default();
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 2048,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(2048),
         ..FrameArenaSettings::default()
     });
     let collector = arenas.collector();
@@ -184,7 +183,7 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
             let (drops, keys) = (Drops::default(), Drops::default());
             let made_keys = AtomicUsize::new(0);
             let arenas = FrameArenas::new(FrameArenaSettings {
-                worker_capacity_bytes: if policy == OverflowPolicy::Fail {
+                block_bytes: if policy == OverflowPolicy::Fail {
                     limit
                 } else {
                     256

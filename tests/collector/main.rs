@@ -35,7 +35,7 @@ const THREADS: usize = if cfg!(miri) { 3 } else { 6 };
 
 fn small() -> FrameArenas {
     FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         ..FrameArenaSettings::default()
     })
 }

@@ -101,7 +101,7 @@ fn run<T: Element>(frames: &[(Vec<Step>, End)]) {
     let drops = Drops::default();
     let mut made = 0;
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 1024,
+        block_bytes: 1024,
         trim_after_frames: Some(2),
         ..FrameArenaSettings::default()
     });

@@ -1,15 +1,20 @@
-//! The settings of small arenas.
+//! Settings for tests of limits and growth.
 
-use bevy_frame_arena::{FrameArenaSettings, OverflowPolicy};
+use bevy_frame_arena::FrameArenaSettings;
 
-/// A first chunk of this size, and what to do when it is full.
-pub(crate) fn settings(
-    worker_capacity_bytes: usize,
-    overflow: OverflowPolicy,
-) -> FrameArenaSettings {
+/// Settings with a hard limit for each worker.
+pub(crate) fn limit_of(bytes: usize) -> FrameArenaSettings {
     FrameArenaSettings {
-        worker_capacity_bytes,
-        overflow,
+        worker_limit_bytes: Some(bytes),
+        ..FrameArenaSettings::default()
+    }
+}
+
+/// Settings with blocks of this size.
+#[expect(dead_code, reason = "not every test binary needs both")]
+pub(crate) fn blocks_of(bytes: usize) -> FrameArenaSettings {
+    FrameArenaSettings {
+        block_bytes: bytes,
         ..FrameArenaSettings::default()
     }
 }

@@ -4,19 +4,18 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameVec, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameVec};
 
 fn limited(bytes: usize) -> FrameArena {
     FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: bytes,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(bytes),
         ..FrameArenaSettings::default()
     })
 }
 
 fn budgeted(bytes: usize) -> FrameArena {
     FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 64,
+        block_bytes: 64,
         budget_bytes: Some(bytes),
         ..FrameArenaSettings::default()
     })
@@ -120,7 +119,7 @@ fn what_fits_is_granted_where_doubling_is_refused() {
     let arena = limited(1024);
     let mut list = arena.vec();
     list.extend((0..128_u64).filter(|_| true));
-    assert_eq!((list.len(), arena.chunk_remaining_bytes()), (128, 0));
+    assert_eq!((list.len(), arena.block_remaining_bytes()), (128, 0));
     assert_eq!(arena.collect((0..0_u64).filter(|_| true)).len(), 0);
 }
 

@@ -3,16 +3,16 @@
 use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
-use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameBox, FrameVec, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameBox, FrameVec};
 use bevy_platform::hash::FixedHasher;
 
 use crate::common::address::address;
-use crate::common::settings::settings;
+use crate::common::settings::limit_of;
 
 const KIB: usize = 1 << 10;
 
 fn limited(bytes: usize) -> FrameArena {
-    FrameArena::with_settings(&settings(bytes, OverflowPolicy::Fail))
+    FrameArena::with_settings(&limit_of(bytes))
 }
 
 #[test]

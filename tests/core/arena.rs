@@ -2,16 +2,18 @@
 
 use std::alloc::Layout;
 
-use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameArenaSettings, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameArenaSettings};
 
 use crate::common::address::address;
-use crate::common::settings::settings;
+use crate::common::settings::limit_of;
 
+/// Each block begins with one.
+const HEADER_BYTES: usize = 64;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
 fn hard_limit(bytes: usize) -> FrameArena {
-    FrameArena::with_settings(&settings(bytes, OverflowPolicy::Fail))
+    FrameArena::with_settings(&limit_of(bytes))
 }
 
 #[test]
@@ -120,7 +122,7 @@ fn zero_sizes_take_no_memory() {
         0
     );
     assert_eq!(arena.alloc_str(""), "");
-    assert_eq!(arena.capacity_bytes(), 0);
+    assert_eq!(arena.held_bytes(), 0);
 
     let used = FrameArena::new(8 * KIB);
     used.alloc(1_u8);
@@ -156,7 +158,7 @@ fn sizes_and_alignments_at_the_limits_fail_or_fit_and_never_wrap() {
         let other = FrameArena::new(KIB);
         let none = other.alloc_layout(Layout::from_size_align(0, align).unwrap());
         assert_eq!(none.addr().get() % align, 0);
-        assert!(other.used_bytes() < align.max(8) && other.capacity_bytes() == KIB);
+        assert!(other.used_bytes() < align.max(8) && other.held_bytes() == HEADER_BYTES + KIB);
         let huge = most - (align - 1).min(most);
         for len in [huge, huge / 2 + 1] {
             // Miri has no allocator that fails.
@@ -173,7 +175,7 @@ fn sizes_and_alignments_at_the_limits_fail_or_fit_and_never_wrap() {
         ));
     }
     assert_eq!(arena.alloc_slice_copy(&[(); usize::MAX]).len(), usize::MAX);
-    assert_eq!((arena.used_bytes(), arena.capacity_bytes()), (0, KIB));
+    assert_eq!((arena.used_bytes(), arena.held_bytes()), (0, KIB));
     assert_eq!(*arena.alloc(5), 5, "the arena is still usable");
 }
 
@@ -203,10 +205,10 @@ fn a_reset_frees_everything_and_reuses_the_memory() {
     let before = address(arena.alloc(1_u64));
     arena.alloc_slice_fill_copy(10, 1_u64);
     assert_eq!(arena.used_bytes(), 88);
-    assert_eq!(arena.chunk_remaining_bytes(), KIB - 88);
+    assert_eq!(arena.block_remaining_bytes(), KIB - 88);
     arena.reset();
     assert_eq!(arena.used_bytes(), 0);
-    assert_eq!(arena.chunk_remaining_bytes(), arena.capacity_bytes());
+    assert_eq!(arena.block_remaining_bytes(), KIB);
     assert_eq!(address(arena.alloc(1_u64)), before);
 }
 
@@ -225,7 +227,7 @@ fn the_watermark_survives_resets_and_trims() {
 }
 
 #[test]
-fn a_full_arena_chains_chunks_and_keeps_them() {
+fn a_full_arena_takes_blocks_and_uses_them_again() {
     let mut arena = FrameArena::new(KIB);
     let first = arena.alloc_slice_fill_copy(KIB, 1_u8);
     let second = arena.alloc_slice_fill_copy(KIB, 2_u8);
@@ -234,46 +236,48 @@ fn a_full_arena_chains_chunks_and_keeps_them() {
     assert!(second.iter().all(|&byte| byte == 2));
     assert!(third.iter().all(|&byte| byte == 3));
     assert_eq!(arena.used_bytes(), 3 * KIB);
-    assert_eq!(arena.overflows(), 2);
 
-    let capacity = arena.capacity_bytes();
+    let (held, reserved) = (arena.held_bytes(), arena.reserved_bytes());
     for _ in 0..10 {
         arena.reset();
-        assert_eq!((arena.used_bytes(), arena.overflows()), (0, 0));
+        assert_eq!(arena.used_bytes(), 0);
         for _ in 0..3 {
             arena.alloc_slice_fill_copy(KIB, 1_u8);
         }
-        assert_eq!(arena.capacity_bytes(), capacity);
+        assert_eq!(
+            (arena.held_bytes(), arena.reserved_bytes()),
+            (held, reserved)
+        );
     }
 }
 
 #[test]
-fn one_oversized_allocation_does_not_set_the_pace_of_growth() {
+fn one_oversized_allocation_does_not_make_later_blocks_larger() {
     let arena = FrameArena::new(KIB);
     arena.alloc_layout(Layout::new::<[u8; MIB]>());
-    // A quarter more, for when it is a little larger.
-    let capacity = arena.capacity_bytes();
-    assert_eq!(capacity, KIB + MIB + MIB / 4);
-    arena.alloc_layout(Layout::new::<[u8; MIB / 4]>());
+    // A quarter more, for when it is a little larger, and rounded up.
+    let held = arena.held_bytes();
+    assert_eq!(held, HEADER_BYTES + KIB + 2 * MIB);
+    arena.alloc_layout(Layout::new::<[u8; MIB - HEADER_BYTES]>());
+    assert_eq!(arena.block_remaining_bytes(), 0);
     arena.alloc(0_u8);
-    assert!(arena.capacity_bytes() <= capacity + 2 * KIB);
+    assert_eq!(arena.held_bytes(), held + KIB);
 }
 
 #[test]
-fn a_list_that_is_longer_from_time_to_time_leaves_few_chunks_behind() {
+fn a_list_that_is_longer_from_time_to_time_leaves_few_blocks_behind() {
     let mut arena = FrameArena::new(KIB);
     for n in 0..25 {
         let layout = Layout::array::<u8>((100 + n) * KIB).expect("it is a size that exists");
         arena.alloc_layout(layout);
         arena.reset();
-        assert_eq!(arena.capacity_bytes(), (1 + 125) * KIB, "{n}");
     }
-    arena.alloc_layout(Layout::new::<[u8; 126 * KIB]>());
-    assert!(arena.capacity_bytes() < 3 * 126 * KIB);
+    // Up to 102 KiB in one block, and the others in another.
+    assert_eq!(arena.reserved_bytes(), HEADER_BYTES + (1 + 128 + 256) * KIB);
 }
 
 #[test]
-fn many_small_overflows_need_few_chunks() {
+fn many_small_allocations_need_few_blocks() {
     let count = if cfg!(miri) { 3_000 } else { 100_000 };
     for capacity in [0, 64, KIB] {
         let arena = FrameArena::new(capacity);
@@ -281,23 +285,9 @@ fn many_small_overflows_need_few_chunks() {
             arena.alloc(n);
         }
         assert_eq!(arena.used_bytes(), 8 * count);
-        assert!(arena.overflows() < 20, "{} overflows", arena.overflows());
+        // The tail of each block that was too short, and the headers.
+        assert!(arena.held_bytes() < 9 * count + 64 * KIB, "{arena:?}");
     }
-}
-
-#[test]
-fn a_chunk_too_small_for_one_allocation_serves_the_next() {
-    let mut arena = FrameArena::new(KIB);
-    arena.alloc_slice_fill_copy(KIB, 0_u8);
-    arena.alloc_slice_fill_copy(KIB, 0_u8);
-    arena.alloc_slice_fill_copy(10 * KIB, 0_u8);
-    let capacity = arena.capacity_bytes();
-    arena.reset();
-    // In the other order, the small chunk in the middle is skipped at first.
-    arena.alloc_slice_fill_copy(KIB, 0_u8);
-    arena.alloc_slice_fill_copy(12 * KIB, 0_u8);
-    arena.alloc_slice_fill_copy(KIB, 0_u8);
-    assert_eq!(arena.capacity_bytes(), capacity);
 }
 
 #[test]
@@ -319,9 +309,8 @@ fn a_hard_limit_fails_with_the_numbers() {
     let error = refused.map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "frame arena exhausted: 24 bytes requested, aligned to 8, and 16 bytes of 1 KiB remain; \
-         raise `FrameArenaSettings::worker_capacity_bytes`, or set `overflow` to \
-         `OverflowPolicy::Grow`"
+        "frame arena exhausted: 24 bytes requested, aligned to 8, and 16 bytes of 1 KiB remain \
+         for this worker; raise `FrameArenaSettings::worker_limit_bytes`"
     );
     assert_eq!(*arena.alloc([1_u64; 2]), [1; 2]);
 }
@@ -343,11 +332,7 @@ fn the_plain_method_panics_with_the_text_of_its_twin() {
 fn failing_in_a_loop_changes_nothing() {
     let arena = hard_limit(KIB);
     arena.alloc(1_u64);
-    let before = (
-        arena.used_bytes(),
-        arena.capacity_bytes(),
-        arena.overflows(),
-    );
+    let before = (arena.used_bytes(), arena.reserved_bytes());
     for _ in 0..if cfg!(miri) { 3 } else { 1_000 } {
         arena.try_alloc([0_u8; 2 * KIB]).unwrap_err();
         arena.try_alloc_with(|| [0_u8; 2 * KIB]).unwrap_err();
@@ -358,11 +343,7 @@ fn failing_in_a_loop_changes_nothing() {
             .try_alloc_fmt(format_args!("{:>2000}", 1))
             .unwrap_err();
     }
-    let after = (
-        arena.used_bytes(),
-        arena.capacity_bytes(),
-        arena.overflows(),
-    );
+    let after = (arena.used_bytes(), arena.reserved_bytes());
     assert_eq!(before, after);
 
     let growing = FrameArena::new(KIB);
@@ -372,19 +353,19 @@ fn failing_in_a_loop_changes_nothing() {
             .try_alloc_slice_fill_copy(isize::MAX as usize, 0_u8)
             .unwrap_err();
     }
-    assert_eq!(growing.capacity_bytes(), KIB);
+    assert_eq!(growing.reserved_bytes(), HEADER_BYTES + KIB);
 }
 
 #[test]
 fn a_budget_is_kept_to_the_byte() {
     let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 4 * KIB,
+        block_bytes: 4 * KIB,
         budget_bytes: Some(6 * KIB),
         ..Default::default()
     });
-    arena.alloc_slice_fill_copy(4 * KIB, 0_u8);
-    // A second chunk of the usual size would break the budget; a smaller one does not.
-    arena.alloc_slice_fill_copy(2 * KIB, 0_u8);
+    arena.alloc_slice_fill_copy(4 * KIB - HEADER_BYTES, 0_u8);
+    // A second block of the usual size would break the budget; a smaller one does not.
+    arena.alloc_slice_fill_copy(2 * KIB - HEADER_BYTES, 0_u8);
     let error = arena.try_alloc(0_u8).unwrap_err();
     assert!(matches!(
         error,
@@ -411,7 +392,7 @@ fn a_capacity_that_does_not_exist_is_an_error() {
             "{bytes}: {made:?}"
         );
     }
-    assert_eq!(FrameArena::new(0).capacity_bytes(), 0);
+    assert_eq!(FrameArena::new(0).held_bytes(), 0);
 }
 
 #[test]
@@ -420,7 +401,7 @@ fn the_debug_output_has_the_figures() {
     arena.alloc([0_u64; 4]);
     let text = format!("{arena:?}");
     assert!(
-        text.contains("used_bytes: 32") && text.contains("capacity_bytes: 1024"),
+        text.contains("used_bytes: 32") && text.contains("held_bytes: 1088"),
         "{text}"
     );
 }

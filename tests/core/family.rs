@@ -2,12 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings};
 
 fn limited(bytes: usize) -> FrameArena {
     FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: bytes,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(bytes),
         ..Default::default()
     })
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas, HandleError, OverflowPolicy};
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas, HandleError};
 
-use crate::common::settings::settings;
+use crate::common::settings::blocks_of;
 
 fn small() -> FrameArenas {
-    FrameArenas::new(settings(64 << 10, OverflowPolicy::Grow))
+    FrameArenas::new(blocks_of(64 << 10))
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn leases_of_several_frames_settle_on_a_fixed_number_of_generations() {
 #[test]
 fn spare_generations_are_given_back_after_a_while() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
+        block_bytes: 64 << 10,
         trim_after_frames: Some(10),
         ..Default::default()
     });

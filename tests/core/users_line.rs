@@ -16,9 +16,9 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
-use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, OverflowPolicy, share_format};
+use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, share_format};
 
-use crate::common::settings::settings;
+use crate::common::settings::limit_of;
 
 thread_local! {
     /// File and line of the last panic of this thread.
@@ -50,7 +50,7 @@ fn at_its_line<R>(what: &str, panics: impl FnOnce() -> R) {
 const TOO_LARGE: [u64; 64] = [0; 64];
 
 fn full() -> FrameArena {
-    let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let arena = FrameArena::with_settings(&limit_of(128));
     arena.alloc_slice_fill_copy(128, 0_u8);
     arena
 }

@@ -60,16 +60,16 @@ pub(crate) fn run_alone(program: &Program) {
             }
             Some(_) => {}
         }
-        let capacity = arena.capacity_bytes();
+        let capacity = arena.held_bytes();
         arena.trim();
-        assert!(arena.used_bytes() == 0 || arena.capacity_bytes() == capacity);
+        assert!(arena.used_bytes() == 0 || arena.held_bytes() == capacity);
         expect_bombs(&records, resets, || arena.reset());
         assert_eq!((arena.used_bytes(), arena.overflows()), (0, 0));
         assert_drops(&log, &[]);
         if matches!(end, Some(Step::Replace { .. })) {
-            let capacity = arena.capacity_bytes();
+            let capacity = arena.held_bytes();
             arena.trim();
-            assert!([0, capacity].contains(&arena.capacity_bytes()));
+            assert!([0, capacity].contains(&arena.held_bytes()));
         }
     }
     assert_drops(&log, &[]);
@@ -135,7 +135,7 @@ fn frame(
         assert_apart(held.ranges().chain(shared).collect());
         let shared = fresh.flat_map(|record| record.shared.contents.tracked().iter().copied());
         assert_drops(log, &held.tracked().chain(shared).collect::<Vec<_>>());
-        assert!(arena.used_bytes() <= arena.capacity_bytes());
+        assert!(arena.used_bytes() <= arena.held_bytes());
     }
     held.end_frame();
     end

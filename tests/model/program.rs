@@ -1,6 +1,6 @@
 //! Programs: what the interpreter runs, and what a failure is shrunk to.
 
-use bevy_frame_arena::{FrameArenaSettings, LivesFor, OverflowPolicy};
+use bevy_frame_arena::{FrameArenaSettings, LivesFor};
 
 /// A program over two `FrameArenas` and up to eight worker threads.
 #[derive(Clone, Debug)]
@@ -149,32 +149,31 @@ impl Policy {
         match self {
             Self::Default => default,
             Self::TinyChunksThatTrim => FrameArenaSettings {
-                worker_capacity_bytes: 256,
+                block_bytes: 256,
                 trim_after_frames: Some(2),
                 ..default
             },
             Self::NoFirstChunk => FrameArenaSettings {
-                worker_capacity_bytes: 0,
+                block_bytes: 0,
                 trim_after_frames: None,
                 fill_recycled: false,
                 lives_for: LivesFor::ThreePeriods,
                 ..default
             },
             Self::Fail => FrameArenaSettings {
-                worker_capacity_bytes: 16 << 10,
-                overflow: OverflowPolicy::Fail,
+                worker_limit_bytes: Some(16 << 10),
                 trim_after_frames: Some(1),
                 lives_for: LivesFor::OnePeriod,
                 ..default
             },
             Self::Budget => FrameArenaSettings {
-                worker_capacity_bytes: 4 << 10,
+                block_bytes: 4 << 10,
                 budget_bytes: Some(256 << 10),
                 trim_after_frames: None,
                 ..default
             },
             Self::Level => FrameArenaSettings {
-                worker_capacity_bytes: 1 << 10,
+                block_bytes: 1 << 10,
                 trim_after_frames: Some(0),
                 lives_for: LivesFor::OnePeriod,
                 ..default

@@ -230,7 +230,7 @@ impl<'a> Frame<'a> {
                 Figures {
                     used_bytes: arena.used_bytes(),
                     peak_bytes: arena.peak_bytes(),
-                    capacity_bytes: arena.capacity_bytes(),
+                    capacity_bytes: arena.held_bytes(),
                     overflows: arena.overflows(),
                 }
             })

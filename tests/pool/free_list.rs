@@ -6,9 +6,7 @@ use std::rc::Rc;
 use allocator_api2::alloc::{Allocator, Layout};
 use allocator_api2::boxed::Box as BoxIn;
 use allocator_api2::vec::Vec as VecIn;
-use bevy_frame_arena::{
-    ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FreeList, OverflowPolicy, Pool,
-};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FreeList, Pool};
 use hashbrown::HashMap;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};
@@ -77,8 +75,7 @@ fn a_list_that_is_full_is_an_error_and_leaves_what_is_there() {
 #[test]
 fn an_arena_without_room_for_a_list_says_so() {
     let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 16 << 10,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(16 << 10),
         ..Default::default()
     });
     let error = FreeList::try_new_in(32 << 10, &arena).map(|_| ());
@@ -338,7 +335,7 @@ fn run(steps: &[Step]) {
     blocks.clear();
     assert_eq!(
         (list.used_bytes(), list.free_bytes()),
-        (0, list.capacity_bytes())
+        (0, list.held_bytes())
     );
     assert_eq!(
         (list.largest_free_bytes(), list.fragmentation()),

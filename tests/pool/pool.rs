@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use bevy_frame_arena::{FrameArena, FrameArenaSettings, OverflowPolicy, Pool, PoolError, PoolKey};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, Pool, PoolError, PoolKey};
 
 use crate::common::address::address;
 use crate::common::droppy::Droppy;
@@ -259,8 +259,7 @@ fn over_aligned_types_are_aligned() {
 #[test]
 fn an_arena_that_is_full_is_an_error_and_not_an_abort() {
     let arena = FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(64 << 10),
         ..Default::default()
     });
     let mut pool = Pool::new_in(&arena);

@@ -13,7 +13,7 @@ use crate::common::panics::panics;
 /// Chunks of 128 bytes: every second allocation of a test changes the chunk.
 fn tiny() -> FrameArena {
     FrameArena::with_settings(&FrameArenaSettings {
-        worker_capacity_bytes: 128,
+        block_bytes: 128,
         ..Default::default()
     })
 }
@@ -139,12 +139,12 @@ fn chunks_entered_in_a_scope_are_left_again() {
         });
         assert_eq!(arena.used_bytes(), used_bytes);
     }
-    let capacity_bytes = arena.capacity_bytes();
+    let capacity_bytes = arena.held_bytes();
     arena.scope(|scope| {
         scope.alloc([7_u8; 1000]);
     });
     // The chunks were kept, and used again.
-    assert_eq!(arena.capacity_bytes(), capacity_bytes);
+    assert_eq!(arena.held_bytes(), capacity_bytes);
     for (&handle, n) in kept.iter().zip(0..) {
         assert_eq!(arena.get(handle), Some(&[n; 80]));
     }

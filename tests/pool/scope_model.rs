@@ -171,7 +171,7 @@ fn scopes_are_what_the_model_says() {
     let test = |steps: Vec<Step>| {
         for fill_recycled in [false, true] {
             let mut arena = FrameArena::with_settings(&FrameArenaSettings {
-                worker_capacity_bytes: 256,
+                block_bytes: 256,
                 fill_recycled,
                 ..Default::default()
             });

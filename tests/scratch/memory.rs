@@ -1,6 +1,6 @@
 //! What scratch takes and gives back.
 
-use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas};
 
 use crate::common::counting_allocator::calls_in;
 use crate::small;
@@ -82,7 +82,7 @@ fn a_trim_gives_all_scratch_back() {
 fn memory_is_kept_for_the_time_that_the_settings_say_and_not_for_much_longer() {
     const FRAMES: u32 = 64;
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         trim_after_frames: Some(FRAMES),
         ..FrameArenaSettings::default()
     });
@@ -114,8 +114,7 @@ fn scratch_starts_small_and_counts_in_the_budget() {
 #[test]
 fn under_a_hard_limit_scratch_has_the_capacity_of_a_worker() {
     let arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 256 << 10,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(256 << 10),
         ..FrameArenaSettings::default()
     });
     let scratch = arenas.scratch();

@@ -10,13 +10,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, LazyLock, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use std::thread;
 
-use bevy_frame_arena::{
-    FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease, OverflowPolicy,
-};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, FrameLease};
 
 use crate::common::address::address;
 use crate::common::droppy::Droppy;
-use crate::common::settings::settings;
+use crate::common::settings::blocks_of;
 
 const THREADS: usize = if cfg!(miri) { 3 } else { 8 };
 const ROUNDS: usize = if cfg!(miri) { 3 } else { 60 };
@@ -24,7 +22,7 @@ const ROUNDS: usize = if cfg!(miri) { 3 } else { 60 };
 fn tiny() -> FrameArenaSettings {
     FrameArenaSettings {
         trim_after_frames: Some(3),
-        ..settings(512, OverflowPolicy::Grow)
+        ..blocks_of(512)
     }
 }
 

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 
-use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, OverflowPolicy};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle};
 
 use crate::common::address::address;
-use crate::common::settings::settings;
+use crate::common::settings::blocks_of;
 
 fn small() -> FrameArenas {
-    FrameArenas::new(settings(64 << 10, OverflowPolicy::Grow))
+    FrameArenas::new(blocks_of(64 << 10))
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn an_arena_kept_in_a_thread_local_is_nobody_elses_while_the_thread_ends() {
 
 #[test]
 fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
-    let mut arenas = FrameArenas::new(settings(128, OverflowPolicy::Grow));
+    let mut arenas = FrameArenas::new(blocks_of(128));
     let threads = if cfg!(miri) { 20 } else { 2_000 };
     for _ in 0..threads {
         thread::scope(|scope| scope.spawn(|| *arenas.local().alloc(1)).join()).unwrap();
@@ -207,7 +207,7 @@ fn workers_are_listed_by_the_name_of_their_thread() {
 #[test]
 fn a_budget_covers_all_workers_and_generations() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
+        block_bytes: 64 << 10,
         budget_bytes: Some(200 << 10),
         ..Default::default()
     });
@@ -244,7 +244,7 @@ fn a_budget_covers_all_workers_and_generations() {
 fn a_budget_has_a_first_chunk_for_every_worker() {
     let threads = if cfg!(miri) { 4 } else { 16 };
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 16 << 20,
+        block_bytes: 16 << 20,
         budget_bytes: Some(64 << 20),
         ..Default::default()
     });
@@ -285,7 +285,7 @@ fn a_thread_that_only_looks_at_its_arena_is_not_active() {
 fn the_memory_of_threads_that_ended_is_given_back_and_they_are_forgotten() {
     const THREADS: usize = if cfg!(miri) { 8 } else { 200 };
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         trim_after_frames: Some(8),
         ..FrameArenaSettings::default()
     });

@@ -60,7 +60,7 @@ fn main() -> AppExit {
             .disable::<RenderDebugOverlayPlugin>(),
         FrameArenaPlugin {
             settings: FrameArenaSettings {
-                worker_capacity_bytes: mib << 20,
+                block_bytes: mib << 20,
                 budget_bytes: Some(mib << 28),
                 ..default()
             },

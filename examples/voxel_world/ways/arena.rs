@@ -25,7 +25,7 @@ impl Plugin for ArenaPlugin {
     fn build(&self, app: &mut App) {
         let settings = FrameArenaSettings {
             // Enough for the first frame, which meshes all chunks; on the web the default is less.
-            worker_capacity_bytes: 4 << 20,
+            block_bytes: 4 << 20,
             ..FrameArenaSettings::default()
         };
         app.add_plugins((

@@ -79,7 +79,7 @@ fn hand_to_the_task(arenas: Res<ArenasOf<Level>>, map: Res<Map>, task: Res<SlowT
 fn app(keeps_memory: bool) -> App {
     let plugin = FrameArenaPacePlugin::<Level>::ending_with(OnExit(Game::Playing));
     let mut settings = FrameArenaSettings {
-        worker_capacity_bytes: 64 << 10,
+        block_bytes: 64 << 10,
         ..plugin.settings.clone()
     };
     if keeps_memory {
@@ -228,7 +228,7 @@ fn a_thousand_levels_with_a_slow_task_on_the_last_one_take_no_more_memory_than_t
 #[test]
 fn a_refusal_names_the_pace() {
     let arenas = ArenasOf::<Level>::new(FrameArenaSettings {
-        worker_capacity_bytes: 1 << 10,
+        block_bytes: 1 << 10,
         budget_bytes: Some(5000),
         ..Default::default()
     });

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, OverflowPolicy, share_format};
+use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, share_format};
 
 use super::advance;
-use crate::common::settings::settings;
+use crate::common::settings::limit_of;
 
 #[test]
 fn every_way_to_share_resolves_to_its_data() {
@@ -53,7 +53,7 @@ const STRINGS: usize = 120 / size_of::<String>();
 
 #[test]
 fn sharing_fails_where_there_is_no_memory() {
-    let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let arena = FrameArena::with_settings(&limit_of(128));
     let large = [0_u8; 200];
     let text = "x".repeat(200);
     assert!(arena.try_share(large).is_err());
@@ -157,7 +157,7 @@ fn closures_that_share_in_the_same_arena_disturb_nothing() {
 
 #[test]
 fn nothing_is_made_where_there_is_no_memory() {
-    let arena = FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let arena = FrameArena::with_settings(&limit_of(128));
     let never = |_| -> String { unreachable!("there is no room") };
     assert!(
         arena

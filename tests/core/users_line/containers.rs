@@ -1,12 +1,12 @@
 //! Containers: what they can't grow to, and indices that are out of bounds.
 
-use bevy_frame_arena::{CollectIn, FrameArena, FrameBox, FrameString, FrameVec, OverflowPolicy};
+use bevy_frame_arena::{CollectIn, FrameArena, FrameBox, FrameString, FrameVec};
 
-use crate::common::settings::settings;
+use crate::common::settings::limit_of;
 
 #[test]
 fn each_method_that_can_fail_for_memory_points_at_its_caller() {
-    let arena = &FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let arena = &FrameArena::with_settings(&limit_of(128));
     let list = &mut arena.collect([1_u64, 2, 3, 4, 5]);
     let text = &mut arena.string();
     let other = &FrameArena::new(4096);
@@ -14,7 +14,7 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     let mut map = arena.map::<u64, [u64; 99]>();
     let mut set = arena.set::<[u64; 99]>();
     let long = "x".repeat(200);
-    let tight = &FrameArena::with_settings(&settings(128, OverflowPolicy::Fail));
+    let tight = &FrameArena::with_settings(&limit_of(128));
     let mut word = tight.string();
     word.push_str(&long[..100]);
     list.reserve_exact(0);

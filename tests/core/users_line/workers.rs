@@ -1,11 +1,11 @@
 //! All workers' arenas: the collector, and sharing what has a destructor.
 
-use bevy_frame_arena::{FrameArenas, FrameCollector, OverflowPolicy};
+use bevy_frame_arena::{FrameArenas, FrameCollector};
 
-use crate::common::settings::settings;
+use crate::common::settings::limit_of;
 
 fn limited(bytes: usize) -> FrameArenas {
-    FrameArenas::new(settings(bytes, OverflowPolicy::Fail))
+    FrameArenas::new(limit_of(bytes))
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn sharing_what_has_a_destructor_names_the_line() {
     let text = || String::from("dropped");
     let (list, value) = (arena.collect([text()]), arena.boxed(text()));
     let slice = arena.collect([text()]).into_boxed_slice();
-    arena.alloc_slice_fill_copy(arena.chunk_remaining_bytes(), 0_u8);
+    arena.alloc_slice_fill_copy(arena.block_remaining_bytes(), 0_u8);
     check!(list.share());
     check!(value.share());
     check!(slice.share());

@@ -4,7 +4,7 @@ use bevy_app::{App, Plugin};
 use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
     ArenasOf, FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaPacePlugin, FrameArenaSettings,
-    FrameArenas, OverflowPolicy,
+    FrameArenas,
 };
 
 use super::screen::{allocate, app, percent, report, text};
@@ -115,7 +115,7 @@ fn compare_with_usage(app: &mut App) {
 #[test]
 fn a_thousand_random_frames_are_shown_as_they_were() {
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: 64 * KIB,
+        block_bytes: 64 * KIB,
         ..Default::default()
     };
     let config = FrameArenaOverlayConfig {
@@ -167,7 +167,7 @@ fn idle_workers_are_folded_and_come_back() {
 #[test]
 fn problems_are_there_in_words() {
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: 4 * KIB,
+        block_bytes: 4 * KIB,
         ..Default::default()
     };
     let mut app = app(settings, FrameArenaOverlayConfig::default());
@@ -209,8 +209,7 @@ fn problems_are_there_in_words() {
 #[test]
 fn limits_are_there_in_words() {
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: 4 * KIB,
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(4 * KIB),
         ..Default::default()
     };
     let mut app = app(settings, FrameArenaOverlayConfig::default());

@@ -31,7 +31,7 @@ fn ends_at_the_right(app: &bevy_app::App, entity: Entity) -> bool {
 #[test]
 fn it_stays_as_it_is_from_the_first_frame() {
     let settings = FrameArenaSettings {
-        worker_capacity_bytes: 4096,
+        block_bytes: 4096,
         ..Default::default()
     };
     let mut app = app(settings, FrameArenaOverlayConfig::default());
