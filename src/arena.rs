@@ -126,6 +126,8 @@ pub struct FrameArena {
     highest_peak_bytes: usize,
     /// The most bytes that may be in use at once.
     limit_bytes: usize,
+    /// A reset keeps a first block of up to this size: it is likely to be in the cache.
+    kept_bytes: usize,
     store: Arc<Store>,
     /// The stamp of the newest scope, or `UNSET`.
     scope_stamp: Stamp,
@@ -176,12 +178,13 @@ impl FrameArena {
     /// # Errors
     /// [`ArenaError::AllocationFailed`] if the global allocator refuses.
     pub fn try_new(capacity_bytes: usize) -> Result<Self, ArenaError> {
-        let arena = Self::with_settings(&FrameArenaSettings {
+        let mut arena = Self::with_settings(&FrameArenaSettings {
             block_bytes: capacity_bytes,
             ..FrameArenaSettings::default()
         });
         if capacity_bytes > 0 {
             arena.add_block(capacity_bytes)?;
+            arena.kept_bytes = arena.kept_bytes.max(arena.held_bytes());
         }
         Ok(arena)
     }
@@ -217,6 +220,7 @@ impl FrameArena {
             peak_bytes: AtomicUsize::new(0),
             highest_peak_bytes: 0,
             limit_bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
+            kept_bytes: store.sizes().ordinary_bytes(),
             store,
             scope_stamp: UNSET,
             sites: SiteTable::default(),

@@ -14,7 +14,7 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameArenaSettings {
-    /// The size of a block, rounded up to a power of two of at least 1 KiB. Default: 128 KiB, and
+    /// The size of a block, rounded up to a power of two of at least 256 bytes. Default: 128 KiB, and
     /// 64 KiB on the web.
     ///
     /// Arenas take blocks from one store and give them back as soon as their data need not live any

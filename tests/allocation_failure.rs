@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas};
 use common::droppy::Droppy;
-use common::settings::limit_of;
+use common::settings::blocks_of;
 
 #[global_allocator]
 static GLOBAL: Failing = Failing;
@@ -214,7 +214,6 @@ fn an_error_changes_nothing() {
         (
             arena.used_bytes(),
             arena.held_bytes(),
-            arena.overflows(),
             arena.block_remaining_bytes(),
         )
     };

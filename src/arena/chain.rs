@@ -103,15 +103,20 @@ impl Chain {
         }
     }
 
-    /// Returns to the start of the first block, and calls `take` with all others.
+    /// Returns to the start of the first block, and calls `take` with all others; with the first as
+    /// well, if it is larger than `kept_bytes`.
     pub(super) fn return_to_first(
         &mut self,
         cursor: &mut Cursor,
         limit_bytes: usize,
+        kept_bytes: usize,
         take: impl FnMut(Block),
     ) {
+        let blocks = self.blocks.get_mut();
+        let first = blocks.iter().last();
+        let keeps_first = first.is_some_and(|block| block.bytes() <= kept_bytes);
         let first = Place {
-            blocks: 1,
+            blocks: usize::from(keeps_first),
             ..Place::default()
         };
         self.return_to(first, cursor, limit_bytes, take);

@@ -63,7 +63,7 @@ impl FrameArena {
             }
         };
         self.chain.push(&self.cursor, block, self.limit_bytes);
-        if self.chain.len() > 1 {
+        if self.has_blocks_to_spare() {
             self.needs_cleanup.set(true);
         }
         let memory = self.cursor.take(layout.size(), layout.align());

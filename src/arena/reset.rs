@@ -109,11 +109,17 @@ impl FrameArena {
     /// Makes all memory free, where that takes no more than to move the cursor.
     #[inline]
     fn rewind(&mut self, stamp: Stamp) {
-        debug_assert!(self.drops.is_empty() && self.chain.len() <= 1);
+        debug_assert!(self.drops.is_empty() && !self.has_blocks_to_spare());
         let used_bytes = self.cursor.rewind();
         self.sites.note_peak(|| used_bytes);
         self.end_peak(used_bytes);
         self.stamp = stamp;
+    }
+
+    /// Whether the arena holds more than the first block that a reset keeps.
+    #[inline]
+    pub(super) fn has_blocks_to_spare(&self) -> bool {
+        self.chain.held_bytes() > self.kept_bytes
     }
 
     /// Drops what was shared, marks what was in use, and gives all blocks back but the first.
@@ -124,11 +130,11 @@ impl FrameArena {
         let mut panic = FirstPanic::default();
         self.drops.run(&mut panic);
         self.mark_dead_since(Place::default());
-        if self.chain.len() > 1 {
+        if self.has_blocks_to_spare() {
             let mut to = self.store.returning();
             let take = |block| to.put(block);
             self.chain
-                .return_to_first(&mut self.cursor, self.limit_bytes, take);
+                .return_to_first(&mut self.cursor, self.limit_bytes, self.kept_bytes, take);
         }
         *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
         self.rewind(stamp::after(self.stamp));

@@ -5,7 +5,7 @@ use super::block::{DATA_ALIGN, HEADER_BYTES};
 use super::bump;
 
 /// The smallest block, whatever the settings say.
-const MIN_BLOCK_BYTES: usize = 1 << 10;
+const MIN_BLOCK_BYTES: usize = 256;
 
 /// A budget is divided into at least this many ordinary blocks, so that every worker finds one.
 const BLOCKS_IN_BUDGET: usize = 64;
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_budget_has_room_for_many_blocks() {
         for (budget, bytes) in [
-            (0, KIB),
+            (0, 256),
             (100 * KIB, KIB),
             (MIB, 16 * KIB),
             (10 * MIB, 128 * KIB),
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn hostile_block_sizes_are_clamped() {
-        assert_eq!(Sizes::new(0, usize::MAX).ordinary_bytes(), KIB);
+        assert_eq!(Sizes::new(0, usize::MAX).ordinary_bytes(), 256);
         assert_eq!(
             Sizes::new(usize::MAX, usize::MAX).ordinary_bytes(),
             64 * MIB

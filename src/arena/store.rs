@@ -9,10 +9,10 @@ use super::block::{self, Block, HEADER_BYTES, Stack};
 use super::sizes::{Request, Sizes};
 use crate::settings::FrameArenaSettings;
 
-/// Blocks are kept by the power of two that they have room for. Class 0 is for those below 1 KiB, which
-/// a budget leaves when it runs out: no request is that small.
+/// Blocks are kept by the power of two that they have room for. Class 0 is for those below 256
+/// bytes, which a budget leaves when it runs out: no request is that small.
 const CLASSES: usize = usize::BITS as usize - FIRST_SHIFT;
-const FIRST_SHIFT: usize = 9;
+const FIRST_SHIFT: usize = 7;
 
 /// A free block of up to so many classes above the one asked for will do.
 const CLASSES_ABOVE: usize = 2;

@@ -22,7 +22,7 @@ pub(crate) enum Trick {
 }
 
 /// Chunks of an arena, and workers, are the only blocks aligned like this.
-pub(crate) const CHUNK_ALIGN: usize = 128;
+pub(crate) const BLOCK_ALIGN: usize = 128;
 
 /// Plays `trick` while `work` runs.
 pub(crate) fn with<R>(trick: Trick, work: impl FnOnce() -> R) -> R {
@@ -60,12 +60,12 @@ unsafe impl GlobalAlloc for Hostile {
                 TRICK.set(Trick::None);
                 call();
             }
-            Trick::Downwards(end) if layout.align() == CHUNK_ALIGN => {
+            Trick::Downwards(end) if layout.align() == BLOCK_ALIGN => {
                 let start = end.wrapping_sub(layout.size());
                 TRICK.set(Trick::Downwards(start));
                 return start;
             }
-            Trick::Upwards(start) if layout.align() == CHUNK_ALIGN => {
+            Trick::Upwards(start) if layout.align() == BLOCK_ALIGN => {
                 TRICK.set(Trick::Upwards(start.wrapping_add(layout.size())));
                 return start;
             }
@@ -77,7 +77,7 @@ unsafe impl GlobalAlloc for Hostile {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let is_neighbour = matches!(TRICK.get(), Trick::Downwards(_) | Trick::Upwards(_));
-        if layout.align() == CHUNK_ALIGN && is_neighbour {
+        if layout.align() == BLOCK_ALIGN && is_neighbour {
             return;
         }
         // SAFETY: the block came from `System` with this layout.
@@ -85,7 +85,7 @@ unsafe impl GlobalAlloc for Hostile {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        if layout.align() == CHUNK_ALIGN {
+        if layout.align() == BLOCK_ALIGN {
             return ptr::null_mut();
         }
         // SAFETY: the block came from `System` with this layout.

@@ -8,7 +8,7 @@ use bevy_frame_arena::{FrameArenas, FrameCollector};
 
 use crate::common::address::address;
 use crate::common::settings::blocks_of;
-use crate::hostile_allocator::{CHUNK_ALIGN, Trick, with};
+use crate::hostile_allocator::{BLOCK_ALIGN, Trick, with};
 
 fn tiny_arenas() -> FrameArenas {
     FrameArenas::new(blocks_of(128))
@@ -35,7 +35,7 @@ fn a_global_allocator_may_push_to_the_collector_that_it_allocates_for() {
     }
     COLLECTOR.set(Some(ARENAS.collector()));
     for n in 0..OUTER {
-        with(Trick::CallBack(CHUNK_ALIGN, push_some), || push(n));
+        with(Trick::CallBack(BLOCK_ALIGN, push_some), || push(n));
     }
     let collector = COLLECTOR.take().expect("it was set");
     assert!(NESTED.get() >= 40, "the allocator called back");
@@ -55,7 +55,7 @@ fn a_global_allocator_may_take_the_scratch_that_it_allocates_for() {
         NESTED.set(address(&*scratch));
     }
     // It is asked for an arena, for a chunk, and for what finds the arenas of a thread.
-    for align in [CHUNK_ALIGN, align_of::<usize>()] {
+    for align in [BLOCK_ALIGN, align_of::<usize>()] {
         // One after the other, so that each finds its place claimed by those that ended.
         for _ in 0..4 {
             let thread = thread::spawn(move || {
@@ -88,7 +88,7 @@ fn a_global_allocator_may_use_the_collector_that_it_gathers_for() {
     for _ in 0..4 {
         let collector = ARENAS.collector();
         (0..3).for_each(|part| collector.batch().extend((part * 100..).take(100)));
-        let call_back = Trick::CallBack(CHUNK_ALIGN, use_everything);
+        let call_back = Trick::CallBack(BLOCK_ALIGN, use_everything);
         let list = with(call_back, || collector.share_sorted_by_key(|n| 1000 - n));
         assert!(ARENAS[list].iter().copied().eq((0..300).rev()));
     }

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
-use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas, OverflowPolicy};
+use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas};
 
 use crate::common::panics::panics;
 use crate::{Drops, small};
@@ -179,17 +179,13 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
     let (mut refusals, mut grants) = (0, 0);
     let step = if cfg!(miri) { 2048 } else { 32 };
     for limit in (1024..12 << 10).step_by(step) {
-        for policy in [OverflowPolicy::Fail, OverflowPolicy::Grow] {
+        for is_budget in [false, true] {
             let (drops, keys) = (Drops::default(), Drops::default());
             let made_keys = AtomicUsize::new(0);
             let arenas = FrameArenas::new(FrameArenaSettings {
-                block_bytes: if policy == OverflowPolicy::Fail {
-                    limit
-                } else {
-                    256
-                },
-                budget_bytes: (policy == OverflowPolicy::Grow).then_some(2 * limit),
-                overflow: policy,
+                block_bytes: 256,
+                worker_limit_bytes: (!is_budget).then_some(limit),
+                budget_bytes: is_budget.then_some(2 * limit),
                 ..FrameArenaSettings::default()
             });
             let collector = arenas.collector();

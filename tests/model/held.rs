@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bevy_frame_arena::{FrameArena, FrameArenaSettings, OverflowPolicy};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings};
 
 use super::live::{Live, Request};
 use super::program::{Method, SharedKind};
@@ -17,7 +17,7 @@ pub(crate) struct Held<'a> {
 
 /// Whether an allocation may fail.
 pub(crate) fn is_limited(settings: &FrameArenaSettings) -> bool {
-    settings.overflow == OverflowPolicy::Fail || settings.budget_bytes.is_some()
+    settings.worker_limit_bytes.is_some() || settings.budget_bytes.is_some()
 }
 
 impl<'a> Held<'a> {
@@ -30,7 +30,7 @@ impl<'a> Held<'a> {
 
     pub(crate) fn allocate(&mut self, method: Method, request: &Request<'a>, limited: bool) {
         let arena = request.arena;
-        let (used, overflows) = (arena.used_bytes(), arena.overflows());
+        let (used, held) = (arena.used_bytes(), arena.held_bytes());
         let made = Live::new(method, request);
         let taken = arena.used_bytes().wrapping_sub(used);
         match made {
@@ -46,7 +46,7 @@ impl<'a> Held<'a> {
                     method,
                     Method::Word | Method::WordWith | Method::Copy | Method::FillCopy | Method::Str
                 );
-                if is_plain && arena.overflows() == overflows {
+                if is_plain && arena.held_bytes() == held {
                     assert_eq!(taken, (end - start).next_multiple_of(8));
                 }
                 live.check();

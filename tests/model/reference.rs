@@ -150,12 +150,10 @@ impl Reference {
             .map(|figures| figures.peak_bytes)
             .sum();
         self.high_watermark_bytes = self.high_watermark_bytes.max(peak);
-        let overflows = self.figures.values().map(|figures| figures.overflows).sum();
         assert_eq!(usage.frame, ended);
         assert_eq!(usage.used_bytes, used);
         assert_eq!(usage.peak_bytes, peak);
         assert_eq!(usage.high_watermark_bytes, self.high_watermark_bytes);
-        assert_eq!(usage.overflows, overflows);
         let active = self
             .figures
             .values()
@@ -168,12 +166,16 @@ impl Reference {
             .figures
             .values()
             .filter(|figures| figures.peak_bytes > 0);
-        let capacity: usize = active.map(|figures| figures.capacity_bytes).sum();
-        let by_name = usage.workers.iter().map(|worker| worker.capacity_bytes);
-        assert_eq!(by_name.sum::<usize>(), capacity);
+        let held: usize = active.map(|figures| figures.held_bytes).sum();
+        let by_name = usage.workers.iter().map(|worker| worker.held_bytes);
+        assert_eq!(by_name.sum::<usize>(), held);
         self.compare_generations(usage);
+        assert_eq!(
+            usage.reserved_bytes,
+            usage.held_bytes + usage.kept_bytes + usage.free_bytes
+        );
         if self.settings.trim_after_frames != Some(0) {
-            assert!(usage.reserved_bytes >= capacity);
+            assert!(usage.held_bytes >= held);
         } else if self.periods() == 1 && self.parked.is_empty() {
             assert_eq!(usage.reserved_bytes, 0, "all memory goes back");
         }

@@ -49,8 +49,7 @@ pub(crate) enum Order {
 pub(crate) struct Figures {
     pub(crate) used_bytes: usize,
     pub(crate) peak_bytes: usize,
-    pub(crate) capacity_bytes: usize,
-    pub(crate) overflows: u32,
+    pub(crate) held_bytes: usize,
 }
 
 /// What a worker answers.
@@ -230,8 +229,7 @@ impl<'a> Frame<'a> {
                 Figures {
                     used_bytes: arena.used_bytes(),
                     peak_bytes: arena.peak_bytes(),
-                    capacity_bytes: arena.held_bytes(),
-                    overflows: arena.overflows(),
+                    held_bytes: arena.held_bytes(),
                 }
             })
         };
