@@ -153,7 +153,7 @@ fn an_arena_survives_the_failure_of_any_call() {
         let mut arena = FrameArena::with_settings(&tiny());
         let mut errors = 0;
         let failed = failing_at(nth, || errors = allocate_in_all_ways(&arena, &drops, &made));
-        // A growing chunk is asked for in two sizes, so that a failure may go unnoticed.
+        // A block is asked for in two sizes, so that a failure may go unnoticed.
         assert!(
             errors <= 1,
             "one failure of the allocator is at most one error"
@@ -172,7 +172,7 @@ fn an_arena_survives_the_failure_of_any_call() {
         assert_eq!(LIVE_BLOCKS.get(), before, "call {nth} leaked a block");
         failed
     });
-    assert!(calls > 5, "the scenario made {calls} calls");
+    assert!(calls > 3, "the scenario made {calls} calls");
 }
 
 #[test]
@@ -203,13 +203,13 @@ fn arenas_survive_the_failure_of_any_call_of_a_worker() {
         assert_eq!(LIVE_BLOCKS.get(), before, "call {nth} leaked a block");
         failed
     });
-    assert!(calls > 5, "the scenario made {calls} calls");
+    assert!(calls > 3, "the scenario made {calls} calls");
 }
 
 #[test]
 fn an_error_changes_nothing() {
     let arena = FrameArena::with_settings(&tiny());
-    arena.alloc([0_u8; 200]);
+    arena.alloc([0_u8; 184]);
     let figures = |arena: &FrameArena| {
         (
             arena.used_bytes(),
@@ -257,9 +257,9 @@ fn a_failure_gives_the_budget_back() {
     }
     assert_eq!(
         arena
-            .try_alloc_slice_fill_copy(1024, 7_u8)
+            .try_alloc_slice_fill_copy(1024 - 64, 7_u8)
             .map(|slice| slice.len()),
-        Ok(1024)
+        Ok(1024 - 64)
     );
 }
 
