@@ -1,6 +1,6 @@
 //! Bevy's visibility check, with the list of what is visible made in five ways.
 //!
-//! `cargo bench --bench collect`, or `-- --quick` for a first look. Instructions are counted by
+//! `cargo bench -p frame_arena_benches --bench collect`, or `-- --quick` for a first look. Instructions are counted by
 //! callgrind with one worker, so they are exact; times are CPU times of the process with four
 //! workers, of frames that take turns in one run, as ratios to Bevy's own way. With `-- --check`
 //! it fails if ours, sorted or not, needs more instructions than that. `--counts` leaves out the
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if !has("--bench") {
-        println!("a benchmark: run it with `cargo bench --bench collect`");
+        println!("a benchmark: run it with `cargo bench -p frame_arena_benches --bench collect`");
         return ExitCode::SUCCESS;
     }
     if has("--times") {

@@ -9,14 +9,14 @@ use crate::game::walkers::Instance;
 
 /// What was uploaded and drawn. Worlds that are equal have equal sums, frame by frame.
 #[derive(Resource, Default)]
-pub(crate) struct Gpu {
+pub struct Gpu {
     /// The sum of each chunk's mesh: that is all this graphics card keeps of it.
     meshes: Vec<u64>,
     sum: u64,
 }
 
 impl Gpu {
-    pub(crate) fn upload_mesh(&mut self, chunk: u32, vertices: &[Vertex]) {
+    pub fn upload_mesh(&mut self, chunk: u32, vertices: &[Vertex]) {
         let chunk = chunk as usize;
         if self.meshes.len() <= chunk {
             self.meshes.resize(chunk + 1, 0);
@@ -25,7 +25,7 @@ impl Gpu {
     }
 
     /// Draws the chunks in their order.
-    pub(crate) fn draw_chunks(&mut self, draws: &[Draw]) {
+    pub fn draw_chunks(&mut self, draws: &[Draw]) {
         for draw in draws {
             let mesh = self.meshes.get(draw.chunk as usize).copied();
             let drawn = mesh.unwrap_or(0).wrapping_add(u64::from(draw.detail));
@@ -34,19 +34,19 @@ impl Gpu {
     }
 
     /// Draws walkers, in any order.
-    pub(crate) fn draw_walkers(&mut self, instances: &[Instance]) {
+    pub fn draw_walkers(&mut self, instances: &[Instance]) {
         self.sum = self.sum.wrapping_add(sum_of(instances));
     }
 
     /// Draws one of many labels, in any order.
-    pub(crate) fn draw_label(&mut self, at: Vec3, text: &str) {
+    pub fn draw_label(&mut self, at: Vec3, text: &str) {
         let start = u64::from(at.x.to_bits() ^ at.y.to_bits() ^ at.z.to_bits());
         let add = |sum: u64, byte: u8| sum.wrapping_mul(31).wrapping_add(u64::from(byte));
         self.sum = self.sum.wrapping_add(text.bytes().fold(start, add));
     }
 
     /// Returns the sum of everything so far.
-    pub(crate) fn sum(&self) -> u64 {
+    pub fn sum(&self) -> u64 {
         self.sum
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::ways::Way;
+use voxel_world::ways::Way;
 
 pub(crate) const HELP: &str = "\
 A voxel world whose frames are computed with memory managed in four ways.
 
-cargo run --release --example voxel_world -- [OPTIONS]
+cargo run --release -p voxel_world -- [OPTIONS]
 
   --memory heap|local|herd|arena|all   which ways take part [all]
   --rounds N                           rounds, in each of which every way plays 40 frames [12]

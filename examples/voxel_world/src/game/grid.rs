@@ -3,17 +3,17 @@
 use bevy_math::Vec3;
 
 /// How far a walker sees, and the side of a cell.
-pub(crate) const RADIUS: f32 = 8.0;
+pub const RADIUS: f32 = 8.0;
 
 const CELLS: usize = 1 << 12;
 /// The length of the list of where each cell starts.
-pub(crate) const STARTS: usize = CELLS + 1;
+pub const STARTS: usize = CELLS + 1;
 
 /// What others can know of a walker.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Entry {
-    pub(crate) at: Vec3,
-    pub(crate) velocity: Vec3,
+pub struct Entry {
+    pub at: Vec3,
+    pub velocity: Vec3,
 }
 
 fn cell(x: i32, z: i32) -> usize {
@@ -26,7 +26,7 @@ fn cell_place(at: f32) -> i32 {
 }
 
 /// Sorts walkers by their cells. `starts` is all zeros before, `entries` has room for everybody.
-pub(crate) fn sort_into_cells(
+pub fn sort_into_cells(
     walkers: impl Iterator<Item = Entry> + Clone,
     starts: &mut [u32],
     entries: &mut [Entry],
@@ -50,14 +50,14 @@ pub(crate) fn sort_into_cells(
 
 /// The walkers, sorted by their cells.
 #[derive(Clone, Copy)]
-pub(crate) struct GridView<'a> {
-    pub(crate) starts: &'a [u32],
-    pub(crate) entries: &'a [Entry],
+pub struct GridView<'a> {
+    pub starts: &'a [u32],
+    pub entries: &'a [Entry],
 }
 
 impl<'a> GridView<'a> {
     /// Returns the places, in the list of entries, of those that are near.
-    pub(crate) fn near(self, at: Vec3) -> impl Iterator<Item = u32> + 'a {
+    pub fn near(self, at: Vec3) -> impl Iterator<Item = u32> + 'a {
         let (x, z) = (cell_place(at.x), cell_place(at.z));
         let cells = (-1..=1).flat_map(move |dz| (-1..=1).map(move |dx| cell(x + dx, z + dz)));
         let places = cells.flat_map(move |cell| self.starts[cell]..self.starts[cell + 1]);

@@ -7,71 +7,39 @@ use bevy_ecs::prelude::*;
 use bevy_math::Vec3;
 use bevy_utils::Parallel;
 
-use super::Way;
+use super::vectors::{Draws, Grid, Instances, Near, VectorsPlugin, Visible, walk};
+use super::{Way, add_once};
 use crate::game::Load;
 use crate::game::camera::{Draw, Seen, View, choose_detail};
-use crate::game::grid::{Entry, GridView, STARTS, sort_into_cells};
+use crate::game::grid::{Entry, STARTS, sort_into_cells};
 use crate::game::mesher::{PADDED_BLOCKS, Vertex, mesh};
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
 use crate::game::terrain::{AIR, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
 use crate::gpu::Gpu;
 
-pub(crate) struct HeapPlugin;
+pub(super) struct HeapPlugin;
 
 impl Plugin for HeapPlugin {
     fn build(&self, app: &mut App) {
-        app.init_resource::<Grid>()
-            .init_resource::<Goal>()
-            .init_resource::<Visible>()
-            .init_resource::<Draws>()
-            .init_resource::<Meshes>()
-            .init_resource::<Instances>()
+        add_once(app, VectorsPlugin);
+        app.init_resource::<Meshes>()
             .init_resource::<Labels>()
-            .init_resource::<Shown>()
-            .register_required_components::<Walker, Near>()
-            .add_systems(First, hand_over.in_set(Way::Heap))
-            .add_systems(
-                FixedUpdate,
-                (build_grid, search_path, find_neighbours, walk)
-                    .chain()
-                    .in_set(Way::Heap),
-            )
-            .add_systems(
-                Update,
-                (
-                    (cull_chunks, choose_details).chain(),
-                    mesh_chunks,
-                    cull_walkers,
-                    write_labels,
-                    render,
-                )
-                    .in_set(Way::Heap),
-            );
+            .init_resource::<Shown>();
+        Way::Heap.add_systems(
+            app,
+            hand_over,
+            (build_grid, search_path, find_neighbours, walk),
+            (
+                (cull_chunks, choose_details).chain(),
+                mesh_chunks,
+                cull_walkers,
+                write_labels,
+                render,
+            ),
+        );
     }
 }
-
-#[derive(Resource, Default)]
-struct Grid {
-    starts: Vec<u32>,
-    entries: Vec<Entry>,
-}
-
-impl Grid {
-    fn view(&self) -> GridView<'_> {
-        GridView {
-            starts: &self.starts,
-            entries: &self.entries,
-        }
-    }
-}
-
-/// The others near a walker, found in the last step.
-#[derive(Component, Default)]
-struct Near(Vec<u32>);
-
-#[derive(Resource, Default)]
-struct Visible(Vec<Seen>);
 
 struct Mesh {
     chunk: u32,
@@ -84,11 +52,7 @@ struct Label {
 }
 
 #[derive(Resource, Default)]
-struct Draws(Vec<Draw>);
-#[derive(Resource, Default)]
 struct Meshes(Vec<Mesh>);
-#[derive(Resource, Default)]
-struct Instances(Vec<Instance>);
 #[derive(Resource, Default)]
 struct Labels(Vec<Label>);
 
@@ -133,12 +97,6 @@ fn find_neighbours(grid: Res<Grid>, mut walkers: Query<(&Walker, &mut Near)>) {
     let grid = grid.view();
     walkers.par_iter_mut().for_each(|(walker, mut near)| {
         near.0 = grid.near(walker.at).collect();
-    });
-}
-
-fn walk(grid: Res<Grid>, map: Res<Map>, goal: Res<Goal>, mut walkers: Query<(&mut Walker, &Near)>) {
-    walkers.par_iter_mut().for_each(|(mut walker, near)| {
-        walker.walk(&near.0, &grid.entries, goal.0, &map);
     });
 }
 

@@ -14,26 +14,26 @@ use crate::gpu::Gpu;
 use crate::ways::Way;
 
 /// Frames until every buffer has its size.
-pub(crate) const WARM_UP_FRAMES: usize = 260;
+pub const WARM_UP_FRAMES: usize = 260;
 /// Frames that a way plays before it is the next one's turn.
-pub(crate) const BLOCK_FRAMES: usize = 40;
+pub const BLOCK_FRAMES: usize = 40;
 
 /// A game that is played in one way.
-pub(crate) struct Player {
-    pub(crate) way: Way,
+pub struct Player {
+    pub way: Way,
     app: App,
     /// The frame times of each round.
-    pub(crate) rounds: Vec<Vec<Duration>>,
+    pub rounds: Vec<Vec<Duration>>,
     /// The processor time of each round, on all threads, where the system tells.
-    pub(crate) cpu: Vec<Duration>,
+    pub cpu: Vec<Duration>,
     /// What the world was like after each frame.
-    pub(crate) sums: Vec<u64>,
+    pub sums: Vec<u64>,
     /// What each worker used in each frame, if the way is that of the arenas.
-    pub(crate) usage: Vec<Vec<(Arc<str>, usize)>>,
+    pub usage: Vec<Vec<(Arc<str>, usize)>>,
 }
 
 impl Player {
-    pub(crate) fn new(way: Way, load: Load, threads: TaskPoolOptions) -> Self {
+    pub fn new(way: Way, load: Load, threads: TaskPoolOptions) -> Self {
         let mut app = App::new();
         app.add_plugins((
             TaskPoolPlugin {
@@ -55,13 +55,13 @@ impl Player {
     }
 
     /// Plays a frame without taking its time.
-    pub(crate) fn play(&mut self) {
+    pub fn play(&mut self) {
         self.app.update();
         self.sums.push(self.app.world().resource::<Gpu>().sum());
     }
 
     /// Plays one round, and takes times.
-    pub(crate) fn play_round(&mut self) {
+    pub fn play_round(&mut self) {
         let mut times = Vec::with_capacity(BLOCK_FRAMES);
         let cpu_before = cpu_time();
         for _ in 0..BLOCK_FRAMES {
@@ -85,7 +85,7 @@ impl Player {
     }
 
     /// Returns all frame times, the shortest first.
-    pub(crate) fn sorted_times(&self) -> Vec<Duration> {
+    pub fn sorted_times(&self) -> Vec<Duration> {
         let mut times: Vec<Duration> = self.rounds.iter().flatten().copied().collect();
         times.sort_unstable();
         times
@@ -93,14 +93,14 @@ impl Player {
 }
 
 /// Enough threads to have all systems run in parallel, on a small machine too.
-pub(crate) fn threads() -> TaskPoolOptions {
+pub fn threads() -> TaskPoolOptions {
     let mut options = TaskPoolOptions::default();
     options.compute.min_threads = 2;
     options
 }
 
 /// Returns the first frame in which the worlds were not the same, with the two ways.
-pub(crate) fn first_difference(players: &[Player]) -> Option<(usize, Way, Way)> {
+pub fn first_difference(players: &[Player]) -> Option<(usize, Way, Way)> {
     let (first, others) = players.split_first()?;
     let differences = others.iter().filter_map(|other| {
         let mut sums = first.sums.iter().zip(&other.sums);
@@ -113,7 +113,7 @@ pub(crate) fn first_difference(players: &[Player]) -> Option<(usize, Way, Way)> 
 /// Returns what the systems of a way ask of the allocator, in one hundred frames.
 ///
 /// On one thread, where Bevy itself asks for nothing: with more, its tasks do.
-pub(crate) fn count_requests(way: Way, load: Load) -> Requests {
+pub fn count_requests(way: Way, load: Load) -> Requests {
     let mut threads = TaskPoolOptions::default();
     threads.compute.max_threads = 1;
     let mut player = Player::new(way, load, threads);
@@ -138,7 +138,7 @@ pub(crate) fn count_requests(way: Way, load: Load) -> Requests {
 }
 
 /// Returns the peak of this process's resident memory, in KiB, where the system tells.
-pub(crate) fn peak_resident_kib() -> Option<u64> {
+pub fn peak_resident_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let peak = status
         .lines()

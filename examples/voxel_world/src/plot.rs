@@ -8,8 +8,8 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::*;
 
-use crate::measure::Player;
-use crate::ways::Way;
+use voxel_world::measure::Player;
+use voxel_world::ways::Way;
 
 const SIZE: (u32, u32) = (960, 720);
 const BINS: usize = 80;

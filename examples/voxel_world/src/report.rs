@@ -5,8 +5,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::arguments::{COUNT_REQUESTS, MEASURE_MEMORY};
-use crate::measure::Player;
-use crate::ways::Way;
+use voxel_world::measure::Player;
+use voxel_world::ways::Way;
 
 /// The figures of one way.
 pub(crate) struct Figures {
@@ -110,7 +110,7 @@ fn write_table(figures: &[Figures], text: &mut String) -> std::fmt::Result {
         "\nOne frame each. CPU: on all threads. Calls and KiB: what the systems ask of the global \
          allocator\nin a warm frame; one call in 100 frames is the task of a path search, which is \
          Bevy's. Peak: resident\nmemory of a process that plays this way alone. Lines: of code, in \
-         examples/voxel_world/ways."
+         examples/voxel_world/src/ways."
     )
 }
 

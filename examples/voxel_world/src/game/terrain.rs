@@ -8,17 +8,17 @@ use super::noise::{hash, hills, unit};
 use super::{Frame, Load};
 
 /// Blocks along a side of a chunk.
-pub(crate) const SIDE: usize = 16;
+pub const SIDE: usize = 16;
 
-pub(crate) type Block = u8;
-pub(crate) const AIR: Block = 0;
+pub type Block = u8;
+pub const AIR: Block = 0;
 
 /// The blocks of a chunk. A chunk whose blocks have changed needs a new mesh.
 #[derive(Component)]
-pub(crate) struct Blocks(Box<[Block; SIDE * SIDE * SIDE]>);
+pub struct Blocks(Box<[Block; SIDE * SIDE * SIDE]>);
 
 impl Blocks {
-    pub(crate) fn new(mut block: impl FnMut(UVec3) -> Block) -> Self {
+    pub fn new(mut block: impl FnMut(UVec3) -> Block) -> Self {
         let mut blocks = Box::new([AIR; SIDE * SIDE * SIDE]);
         for (index, value) in blocks.iter_mut().enumerate() {
             let [x, y, z] = [index, index / (SIDE * SIDE), index / SIDE].map(|n| n % SIDE);
@@ -36,36 +36,36 @@ impl Blocks {
 
 /// Which chunk it is.
 #[derive(Component, Clone, Copy)]
-pub(crate) struct Chunk {
-    pub(crate) number: u32,
-    pub(crate) place: UVec3,
+pub struct Chunk {
+    pub number: u32,
+    pub place: UVec3,
 }
 
 impl Chunk {
-    pub(crate) fn origin(&self) -> Vec3 {
+    pub fn origin(&self) -> Vec3 {
         (self.place * SIDE as u32).as_vec3()
     }
 }
 
 /// Where to find a chunk, and how high the ground was before anybody dug.
 #[derive(Resource)]
-pub(crate) struct Map {
+pub struct Map {
     size: UVec3,
     chunks: Vec<Entity>,
     heights: Vec<u8>,
 }
 
 impl Map {
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.size.x as usize * SIDE
     }
 
     /// Returns how high the world can be.
-    pub(crate) fn top(&self) -> f32 {
+    pub fn top(&self) -> f32 {
         (self.size.y as usize * SIDE) as f32
     }
 
-    pub(crate) fn height(&self, x: usize, z: usize) -> u8 {
+    pub fn height(&self, x: usize, z: usize) -> u8 {
         let last = self.width() - 1;
         self.heights[z.min(last) * self.width() + x.min(last)]
     }
@@ -76,7 +76,7 @@ impl Map {
     }
 
     /// Copies a chunk with the nearest blocks of its six neighbours, for the mesher.
-    pub(crate) fn pad(&self, chunk: &Chunk, chunks: &Query<&Blocks>, padded: &mut [Block]) {
+    pub fn pad(&self, chunk: &Chunk, chunks: &Query<&Blocks>, padded: &mut [Block]) {
         let blocks_at = |place: UVec3| chunks.get(self.chunk(place)?).ok();
         let last = SIDE - 1;
         let place = chunk.place;
@@ -140,7 +140,7 @@ fn original(height: u8, y: u32) -> Block {
     }
 }
 
-pub(crate) fn generate(mut commands: Commands, load: Res<Load>) {
+pub fn generate(mut commands: Commands, load: Res<Load>) {
     let size = UVec3::new(load.columns as u32, load.layers as u32, load.columns as u32);
     let width = load.columns * SIDE;
     let top = (load.layers * SIDE) as f32;
@@ -174,7 +174,7 @@ const OPEN_FRAMES: u32 = 200;
 const DIG_RADIUS: f32 = 4.5;
 
 /// Digs holes along the ways of the diggers, and fills in those they dug a while ago.
-pub(crate) fn dig(
+pub fn dig(
     frame: Res<Frame>,
     load: Res<Load>,
     map: Res<Map>,

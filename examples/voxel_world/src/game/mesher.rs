@@ -3,33 +3,33 @@
 use super::terrain::{AIR, Block, SIDE};
 
 /// A chunk with one block of each neighbour around it.
-pub(crate) const PADDED_SIDE: usize = SIDE + 2;
-pub(crate) const PADDED_BLOCKS: usize = PADDED_SIDE * PADDED_SIDE * PADDED_SIDE;
+pub const PADDED_SIDE: usize = SIDE + 2;
+pub const PADDED_BLOCKS: usize = PADDED_SIDE * PADDED_SIDE * PADDED_SIDE;
 
-pub(crate) fn padded_index(x: usize, y: usize, z: usize) -> usize {
+pub fn padded_index(x: usize, y: usize, z: usize) -> usize {
     (y * PADDED_SIDE + z) * PADDED_SIDE + x
 }
 
 /// A corner of a rectangle: its place within the chunk, and `8 * block + face`.
-pub(crate) type Vertex = [f32; 4];
+pub type Vertex = [f32; 4];
 
 /// A rectangle of equal blocks that look to the same side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Quad {
+pub struct Quad {
     /// First, so that rectangles sort by it: one material after the other.
-    pub(crate) block: Block,
+    pub block: Block,
     /// The axis, and 3 more if it looks towards smaller numbers.
-    pub(crate) face: u8,
+    pub face: u8,
     /// How far along its axis.
-    pub(crate) slice: u8,
+    pub slice: u8,
     /// The first block, and the number of blocks, along the two other axes.
-    pub(crate) start: [u8; 2],
-    pub(crate) size: [u8; 2],
+    pub start: [u8; 2],
+    pub size: [u8; 2],
 }
 
 impl Quad {
     /// Returns its corners, counter-clockwise for somebody who looks at its outside.
-    pub(crate) fn corners(&self) -> [Vertex; 4] {
+    pub fn corners(&self) -> [Vertex; 4] {
         let axis = usize::from(self.face % 3);
         let is_positive = self.face < 3;
         let along = f32::from(self.slice) + f32::from(u8::from(is_positive));
@@ -53,7 +53,7 @@ impl Quad {
 }
 
 /// Calls `emit` for each rectangle of a padded chunk.
-pub(crate) fn mesh(padded: &[Block], mut emit: impl FnMut(Quad)) {
+pub fn mesh(padded: &[Block], mut emit: impl FnMut(Quad)) {
     for face in 0..6 {
         for slice in 0..SIDE as u8 {
             let mut mask = visible_sides(padded, face, slice);

@@ -19,7 +19,7 @@ use crate::game::terrain::{AIR, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
 use crate::gpu::Gpu;
 
-pub(crate) struct ArenaPlugin;
+pub(super) struct ArenaPlugin;
 
 impl Plugin for ArenaPlugin {
     fn build(&self, app: &mut App) {
@@ -40,31 +40,24 @@ impl Plugin for ArenaPlugin {
             },
         ))
         .init_resource::<Grid>()
-        .init_resource::<Goal>()
         .init_resource::<Visible>()
         .init_resource::<Draws>()
         .init_resource::<Meshes>()
         .init_resource::<Instances>()
         .init_resource::<Labels>()
         .init_resource::<Shown>()
-        .register_required_components::<Walker, Near>()
-        .add_systems(First, hand_over.in_set(Way::Arena))
-        .add_systems(
-            FixedUpdate,
-            (build_grid, search_path, find_neighbours, walk)
-                .chain()
-                .in_set(Way::Arena),
-        )
-        .add_systems(
-            Update,
+        .register_required_components::<Walker, Near>();
+        Way::Arena.add_systems(
+            app,
+            hand_over,
+            (build_grid, search_path, find_neighbours, walk),
             (
                 (cull_chunks, choose_details).chain(),
                 mesh_chunks,
                 cull_walkers,
                 write_labels,
                 render,
-            )
-                .in_set(Way::Arena),
+            ),
         );
     }
 }
@@ -77,7 +70,7 @@ struct Grid {
 
 /// The others near a walker, found in the last step.
 #[derive(Component, Default)]
-pub(crate) struct Near(FrameHandle<[u32]>);
+pub struct Near(FrameHandle<[u32]>);
 
 /// The memory of a search, which goes into its task and comes back.
 struct SearchArena(FrameArena);
@@ -92,9 +85,9 @@ impl Default for SearchArena {
 struct Visible(FrameHandle<[Seen]>);
 
 #[derive(Clone, Copy)]
-pub(crate) struct Mesh {
-    pub(crate) chunk: u32,
-    pub(crate) vertices: FrameHandle<[Vertex]>,
+pub struct Mesh {
+    pub chunk: u32,
+    pub vertices: FrameHandle<[Vertex]>,
 }
 
 #[derive(Clone, Copy)]
@@ -104,13 +97,13 @@ struct Label {
 }
 
 #[derive(Resource, Default)]
-pub(crate) struct Draws(pub(crate) FrameHandle<[Draw]>);
+pub struct Draws(pub FrameHandle<[Draw]>);
 #[derive(Resource, Default)]
-pub(crate) struct Meshes(pub(crate) FrameHandle<[Mesh]>);
+pub struct Meshes(pub FrameHandle<[Mesh]>);
 #[derive(Resource, Default)]
-pub(crate) struct Instances(pub(crate) FrameHandle<[Instance]>);
+pub struct Instances(pub FrameHandle<[Instance]>);
 #[derive(Resource, Default)]
-pub(crate) struct Labels(FrameHandle<[Label]>);
+pub struct Labels(FrameHandle<[Label]>);
 
 /// What the last frame made, and the renderer reads during this one.
 #[derive(Resource, Default)]

@@ -1,26 +1,15 @@
-//! The example `voxel_world`: its mesher is right, and its four ways make the same world.
-#[path = "../examples/voxel_world"]
-mod voxel_world {
-    pub(crate) mod game;
-    pub(crate) mod gpu;
-    #[expect(
-        dead_code,
-        reason = "the words and figures of a way are for the report"
-    )]
-    pub(crate) mod ways;
-}
+//! The mesher is right, and the four ways make the same world.
 
-use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin};
-use proptest::prelude::*;
+use bevy_app::prelude::*;
+use bevy_ecs::prelude::*;
+use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::RngAlgorithm;
-use voxel_world::{game, gpu, ways};
-
-use self::game::mesher::{PADDED_BLOCKS, Quad, mesh, padded_index};
-use self::game::noise::hash;
-use self::game::terrain::{AIR, Block, SIDE};
-use self::game::{GamePlugin, Load};
-use self::gpu::Gpu;
-use self::ways::Way;
+use voxel_world::game::mesher::{PADDED_BLOCKS, Quad, mesh, padded_index};
+use voxel_world::game::noise::hash;
+use voxel_world::game::terrain::{AIR, Block, SIDE};
+use voxel_world::game::{GamePlugin, Load};
+use voxel_world::gpu::Gpu;
+use voxel_world::ways::Way;
 
 /// The side of one block that can be seen: where, to which side, and of what.
 type Side = ([usize; 3], u8, Block);
@@ -166,9 +155,9 @@ fn a_chunk_with_all_neighbours_solid_has_no_mesh() {
     assert_eq!(quads_of(&vec![3; PADDED_BLOCKS]), []);
 }
 
-/// Plays a small world, and returns what it was like after each frame.
+/// A small world, without systems of a way.
 #[cfg(not(miri))] // Miri needs minutes for each frame of an app; `attacks` and `app` have small ones.
-fn play(way: Way) -> Vec<u64> {
+fn small_world() -> App {
     let mut app = App::new();
     let load = Load {
         columns: 4,
@@ -179,27 +168,67 @@ fn play(way: Way) -> Vec<u64> {
     };
     let task_pool_options = TaskPoolOptions::with_num_threads(8);
     app.add_plugins((TaskPoolPlugin { task_pool_options }, GamePlugin { load }));
+    app
+}
+
+/// Plays frames, and returns what the world was like after each.
+#[cfg(not(miri))]
+fn play(app: &mut App, frames: usize) -> Vec<u64> {
+    let mut frame = || {
+        app.update();
+        app.world().resource::<Gpu>().sum()
+    };
+    (0..frames).map(|_| frame()).collect()
+}
+
+#[cfg(not(miri))]
+fn play_alone(way: Way) -> Vec<u64> {
+    let mut app = small_world();
     way.add_to(&mut app);
     app.finish();
     app.cleanup();
     // Two searches for a path, and holes that are filled in again.
-    (0..220)
-        .map(|_| {
-            app.update();
-            app.world().resource::<Gpu>().sum()
-        })
-        .collect()
+    play(&mut app, 220)
 }
 
 #[test]
 #[cfg(not(miri))]
 fn all_ways_make_the_same_world() {
     let [heap, others @ ..] = Way::ALL;
-    let world = play(heap);
+    let world = play_alone(heap);
     let mut moments = world.clone();
     moments.dedup();
     assert!(moments.len() > 210, "something happens in each frame");
     for other in others {
-        assert!(play(other) == world, "{other:?}");
+        assert!(play_alone(other) == world, "{other:?}");
+    }
+}
+
+#[test]
+#[cfg(not(miri))]
+fn ways_take_turns_in_one_app_as_in_the_window() {
+    let mut app = small_world();
+    for way in Way::ALL {
+        way.add_to(&mut app);
+        let is_played = move |played: Res<Way>| *played == way;
+        app.configure_sets(First, way.run_if(is_played))
+            .configure_sets(FixedUpdate, way.run_if(is_played))
+            .configure_sets(Update, way.run_if(is_played))
+            .configure_sets(Last, way.run_if(is_played));
+    }
+    app.finish();
+    app.cleanup();
+    for way in Way::ALL.into_iter().chain(Way::ALL) {
+        app.insert_resource(way);
+        let mut moments = play(&mut app, 20);
+        // What the way made in its first frame is drawn in the second.
+        moments.drain(..2);
+        let frames = moments.len();
+        moments.dedup();
+        assert_eq!(
+            moments.len(),
+            frames,
+            "{way:?}: each frame draws something new"
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! The game that all ways play: what exists, and pure functions on it. No memory is managed here.
 
-pub(crate) mod camera;
-pub(crate) mod grid;
-pub(crate) mod mesher;
-pub(crate) mod noise;
-pub(crate) mod paths;
-pub(crate) mod terrain;
-pub(crate) mod walkers;
+pub mod camera;
+pub mod grid;
+pub mod mesher;
+pub mod noise;
+pub mod paths;
+pub mod terrain;
+pub mod walkers;
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ use crate::gpu::Gpu;
 
 /// How much there is to do.
 #[derive(Resource, Clone)]
-pub(crate) struct Load {
+pub struct Load {
     /// Chunks along a side of the world.
-    pub(crate) columns: usize,
+    pub columns: usize,
     /// Chunks on top of each other.
-    pub(crate) layers: usize,
-    pub(crate) walkers: u32,
+    pub layers: usize,
+    pub walkers: u32,
     /// Places at which the ground is dug up, and filled in again later.
-    pub(crate) diggers: u32,
+    pub diggers: u32,
     /// How far away a walker's label can be read, in blocks.
-    pub(crate) label_distance: f32,
+    pub label_distance: f32,
 }
 
 impl Default for Load {
@@ -45,11 +45,11 @@ impl Default for Load {
 
 /// The number of the frame, from one.
 #[derive(Resource, Default)]
-pub(crate) struct Frame(pub(crate) u32);
+pub struct Frame(pub u32);
 
 /// The world, a camera on its path, and a clock that ticks the same on all machines.
-pub(crate) struct GamePlugin {
-    pub(crate) load: Load,
+pub struct GamePlugin {
+    pub load: Load,
 }
 
 impl Plugin for GamePlugin {
@@ -63,7 +63,7 @@ impl Plugin for GamePlugin {
 }
 
 /// The world alone, for those who have a clock and a camera.
-pub(crate) struct WorldPlugin(pub(crate) Load);
+pub struct WorldPlugin(pub Load);
 
 impl Plugin for WorldPlugin {
     fn build(&self, app: &mut App) {

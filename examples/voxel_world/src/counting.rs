@@ -4,10 +4,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-struct Counting;
-
-#[global_allocator]
-static GLOBAL: Counting = Counting;
+/// The allocator: a program that counts names it with `#[global_allocator]`.
+pub struct Counting;
 
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -15,13 +13,13 @@ static BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Requests to the global allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Requests {
-    pub(crate) calls: u64,
-    pub(crate) bytes: u64,
+pub struct Requests {
+    pub calls: u64,
+    pub bytes: u64,
 }
 
 /// Returns what `work` asks of the global allocator, on all threads.
-pub(crate) fn requests_of(work: impl FnOnce()) -> Requests {
+pub fn requests_of(work: impl FnOnce()) -> Requests {
     let seen = || [&CALLS, &BYTES].map(|count| count.load(Relaxed));
     let before = seen();
     IS_COUNTING.store(true, Relaxed);

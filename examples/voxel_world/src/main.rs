@@ -7,23 +7,22 @@
 //! the one to copy from. `-- --help` lists the options.
 
 mod arguments;
-mod counting;
-mod game;
-mod gpu;
-mod measure;
 mod plot;
 mod report;
-mod ways;
 
 use std::env;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use voxel_world::counting::Counting;
+use voxel_world::game::Load;
+use voxel_world::measure::{self, BLOCK_FRAMES, Player, WARM_UP_FRAMES, first_difference, threads};
 
 use crate::arguments::{Comparison, HELP, Task};
-use crate::game::Load;
-use crate::measure::{BLOCK_FRAMES, Player, WARM_UP_FRAMES, first_difference, threads};
 use crate::report::Figures;
+
+#[global_allocator]
+static GLOBAL: Counting = Counting;
 
 fn main() -> ExitCode {
     let done = match arguments::parse(env::args().skip(1)) {

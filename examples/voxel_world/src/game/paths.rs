@@ -16,10 +16,10 @@ const NEEDED_AFTER_STEPS: u32 = 16;
 
 /// Where the crowd goes.
 #[derive(Resource, Default)]
-pub(crate) struct Goal(pub(crate) Vec3);
+pub struct Goal(pub Vec3);
 
 /// The search that runs, and what it gives back: a goal, and the memory it used.
-pub(crate) struct Search<M> {
+pub struct Search<M> {
     steps: u32,
     memory: Option<M>,
     task: Option<Task<(Vec3, M)>>,
@@ -37,26 +37,26 @@ impl<M: Default> Default for Search<M> {
 
 impl<M: Send + 'static> Search<M> {
     /// Counts a step, and returns the memory for a new search if it is time for one.
-    pub(crate) fn begins(&mut self) -> Option<M> {
+    pub fn begins(&mut self) -> Option<M> {
         self.steps += 1;
         let is_time = self.steps % EVERY_STEPS == 1;
         is_time.then(|| self.memory.take()).flatten()
     }
 
     /// Returns the number of the search that runs or begins.
-    pub(crate) fn number(&self) -> u32 {
+    pub fn number(&self) -> u32 {
         self.steps / EVERY_STEPS
     }
 
     /// Runs a search in a task.
-    pub(crate) fn run(&mut self, search: impl FnOnce() -> (Vec3, M) + Send + 'static) {
+    pub fn run(&mut self, search: impl FnOnce() -> (Vec3, M) + Send + 'static) {
         let pool = AsyncComputeTaskPool::get();
         self.task = Some(pool.spawn(async move { search() }));
     }
 
     /// Takes the result when it is needed. In most games it would be as soon as it is there; here
     /// all runs shall be the same.
-    pub(crate) fn finish(&mut self) -> Option<Vec3> {
+    pub fn finish(&mut self) -> Option<Vec3> {
         let is_time = self.steps % EVERY_STEPS > NEEDED_AFTER_STEPS;
         let task = self.task.as_mut().filter(|_| is_time)?;
         let (goal, memory) = wait_for(task)?;
@@ -78,13 +78,13 @@ fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
 }
 
 /// Returns the number of fields on a map.
-pub(crate) fn field_count(map: &Map) -> usize {
+pub fn field_count(map: &Map) -> usize {
     let side = map.width() / FIELD;
     side * side
 }
 
 /// Writes what it costs to cross each field: it is steep here, and crowded there.
-pub(crate) fn write_costs(map: &Map, crowd: &[Entry], costs: &mut [u8]) {
+pub fn write_costs(map: &Map, crowd: &[Entry], costs: &mut [u8]) {
     let side = map.width() / FIELD;
     for (field, cost) in costs.iter_mut().enumerate() {
         let (x, z) = (field % side * FIELD, field / side * FIELD);
@@ -99,7 +99,7 @@ pub(crate) fn write_costs(map: &Map, crowd: &[Entry], costs: &mut [u8]) {
 }
 
 /// Finds the way from the middle to one of the corners, and returns a goal that lies on it.
-pub(crate) fn find_goal(costs: &[u8], search: u32, distances: &mut [u32]) -> Vec3 {
+pub fn find_goal(costs: &[u8], search: u32, distances: &mut [u32]) -> Vec3 {
     let side = costs.len().isqrt();
     let corner = [0, side - 1, side * side - 1, side * (side - 1)][search as usize % 4];
     distances.fill(u32::MAX / 2);

@@ -14,36 +14,36 @@ const SPEED: f32 = 6.0;
 const STEP_SECONDS: f32 = 1.0 / 64.0;
 
 #[derive(Component, Clone, Copy)]
-pub(crate) struct Walker {
-    pub(crate) number: u32,
-    pub(crate) at: Vec3,
-    pub(crate) velocity: Vec3,
+pub struct Walker {
+    pub number: u32,
+    pub at: Vec3,
+    pub velocity: Vec3,
 }
 
 /// What is drawn of a walker: its place and its number.
-pub(crate) type Instance = [f32; 4];
+pub type Instance = [f32; 4];
 
 impl Walker {
-    pub(crate) fn entry(&self) -> Entry {
+    pub fn entry(&self) -> Entry {
         Entry {
             at: self.at,
             velocity: self.velocity,
         }
     }
 
-    pub(crate) fn instance(&self) -> Instance {
+    pub fn instance(&self) -> Instance {
         self.at.extend(self.number as f32).into()
     }
 
     /// Writes what hovers above it.
-    pub(crate) fn write_label(&self, near: usize, text: &mut impl fmt::Write) {
+    pub fn write_label(&self, near: usize, text: &mut impl fmt::Write) {
         let (number, speed) = (self.number, self.velocity.length());
         write!(text, "walker {number}: {near} near, {speed:.1} m/s")
             .expect("memory takes all text");
     }
 
     /// Moves for one step, with the others near it.
-    pub(crate) fn walk(&mut self, near: &[u32], entries: &[Entry], goal: Vec3, map: &Map) {
+    pub fn walk(&mut self, near: &[u32], entries: &[Entry], goal: Vec3, map: &Map) {
         let mut away = Vec3::ZERO;
         let mut together = Vec3::ZERO;
         let mut along = Vec3::ZERO;
@@ -67,7 +67,7 @@ impl Walker {
 }
 
 /// Returns a new walker, somewhere on the map.
-pub(crate) fn walker(number: u32, map: &Map) -> Walker {
+pub fn walker(number: u32, map: &Map) -> Walker {
     let width = map.width() as f32;
     let [x, z, dx, dz] = [0, 1, 2, 3].map(|n| unit(number * 4 + n));
     Walker {
@@ -77,7 +77,7 @@ pub(crate) fn walker(number: u32, map: &Map) -> Walker {
     }
 }
 
-pub(crate) fn spawn(mut commands: Commands, load: Res<Load>, map: Res<Map>) {
+pub fn spawn(mut commands: Commands, load: Res<Load>, map: Res<Map>) {
     for number in 0..load.walkers {
         commands.spawn(walker(number, &map));
     }
