@@ -11,6 +11,8 @@ mod callgrind;
 #[path = "../common/counted_frames.rs"]
 mod counted_frames;
 mod counts;
+#[path = "../common/cpu.rs"]
+mod cpu;
 mod scene;
 mod ways;
 
@@ -150,9 +152,9 @@ impl Racer {
     }
 
     fn run_timed_frame(&mut self, scene: &mut Scene) {
-        let start = scene::cpu_time();
+        let start = cpu::cpu_time();
         self.way.frame(scene);
-        self.times.push(scene::cpu_time() - start);
+        self.times.push(cpu::cpu_time() - start);
     }
 
     /// Returns a time that the given part of the frames stayed within, in seconds.

@@ -15,6 +15,8 @@ mod callgrind;
 mod counted_frames;
 #[path = "../frames/counting.rs"]
 mod counting;
+#[path = "../common/cpu.rs"]
+mod cpu;
 mod labels;
 mod limits;
 mod meshing;

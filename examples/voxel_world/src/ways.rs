@@ -66,7 +66,8 @@ impl Way {
             .add_systems(Update, frame.in_set(self));
     }
 
-    /// Returns how many lines of code it takes, with those that it has in common with other ways.
+    /// Returns how many lines of code it takes, without imports and with those that it has in common with other
+    /// ways.
     pub fn lines_of_code(self) -> usize {
         let vectors = include_str!("ways/vectors.rs");
         let reused = include_str!("ways/reused.rs");
@@ -76,7 +77,13 @@ impl Way {
             Self::Herd => vec![include_str!("ways/herd.rs"), vectors, reused],
             Self::Arena => vec![include_str!("ways/arena.rs")],
         };
-        let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
+        let mut is_import = false;
+        let is_code = |line: &&str| {
+            is_import |= line.starts_with("use ");
+            let is_code = !is_import && !line.is_empty() && !line.starts_with("//");
+            is_import &= !line.ends_with(';');
+            is_code
+        };
         let lines = sources.iter().flat_map(|source| source.lines());
         lines.map(str::trim).filter(is_code).count()
     }
