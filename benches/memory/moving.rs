@@ -99,6 +99,8 @@ pub(crate) fn run_alone(kind: &str, threads: usize) {
                     make_lists(thread, frame);
                     barrier.wait();
                 }
+                // A thread that ends is no part of a frame.
+                barrier.wait();
             });
         }
         let run = |frames: usize| {
@@ -110,6 +112,7 @@ pub(crate) fn run_alone(kind: &str, threads: usize) {
         };
         run(warm_up);
         calls = requests_of(|| run(frames - warm_up)).calls;
+        barrier.wait();
     });
     let peak_kib = peak_resident_kib().expect("the system tells: this takes Linux");
     println!("{calls} {peak_kib}");
