@@ -1,6 +1,6 @@
 //! What a frame's extract costs: handing over a handle, against swapping and cloning `Vec`s.
 //!
-//! `cargo bench --bench extract`. All kinds of extract run in turns in one process, so that their
+//! `cargo bench -p frame_arena_benches --bench extract`. All kinds of extract run in turns in one process, so that their
 //! ratios hold where their times do not. Exits with an error if the hand-over allocates.
 #![expect(unsafe_code, reason = "counts the calls of the global allocator")]
 

@@ -1,6 +1,6 @@
 //! Bevy's visibility check, with the list of what is visible made in five ways.
 //!
-//! `cargo bench --bench collect`, or `-- --quick` for a first look. Instructions are counted by
+//! `cargo bench -p frame_arena_benches --bench collect`, or `-- --quick` for a first look. Instructions are counted by
 //! callgrind with one worker, so they are exact; times are CPU times of the process with four
 //! workers, of frames that take turns in one run, as ratios to Bevy's own way. With `-- --check`
 //! it fails if ours, sorted or not, needs more instructions than that. `--counts` leaves out the
@@ -11,6 +11,8 @@ mod callgrind;
 #[path = "../common/counted_frames.rs"]
 mod counted_frames;
 mod counts;
+#[path = "../common/cpu.rs"]
+mod cpu;
 mod scene;
 mod ways;
 
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if !has("--bench") {
-        println!("a benchmark: run it with `cargo bench --bench collect`");
+        println!("a benchmark: run it with `cargo bench -p frame_arena_benches --bench collect`");
         return ExitCode::SUCCESS;
     }
     if has("--times") {
@@ -150,9 +152,9 @@ impl Racer {
     }
 
     fn run_timed_frame(&mut self, scene: &mut Scene) {
-        let start = scene::cpu_time();
+        let start = cpu::cpu_time();
         self.way.frame(scene);
-        self.times.push(scene::cpu_time() - start);
+        self.times.push(cpu::cpu_time() - start);
     }
 
     /// Returns a time that the given part of the frames stayed within, in seconds.

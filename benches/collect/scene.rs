@@ -1,8 +1,6 @@
 //! Entities with bounds and a frustum, as Bevy's `check_visibility` sees them.
-#![expect(unsafe_code, reason = "asks the C library for the CPU time")]
 
 use std::fmt;
-use std::time::Duration;
 
 use bevy_ecs::prelude::*;
 use bevy_ecs::query::QueryState;
@@ -180,25 +178,4 @@ impl Frustum {
 
 pub(crate) fn start_pool(threads: usize) {
     ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(threads).build());
-}
-
-/// Returns the CPU time that all threads of the process have used.
-pub(crate) fn cpu_time() -> Duration {
-    #[repr(C)]
-    struct Timespec {
-        seconds: i64,
-        nanoseconds: i64,
-    }
-    unsafe extern "C" {
-        fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
-    }
-    const PROCESS_CPU_TIME: i32 = 2;
-    let mut time = Timespec {
-        seconds: 0,
-        nanoseconds: 0,
-    };
-    // SAFETY: the C library of 64-bit Linux writes one `timespec` of this layout.
-    let result = unsafe { clock_gettime(PROCESS_CPU_TIME, &raw mut time) };
-    assert_eq!(result, 0, "Linux has this clock");
-    Duration::new(time.seconds as u64, time.nanoseconds as u32)
 }

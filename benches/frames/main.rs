@@ -1,6 +1,6 @@
 //! Whole frames of a headless, multi-threaded Bevy app, with its memory managed in several ways.
 //!
-//! `cargo bench --bench frames`, or `-- --quick` for a first look. The apps take turns in
+//! `cargo bench -p frame_arena_benches --bench frames`, or `-- --quick` for a first look. The apps take turns in
 //! blocks of frames, so that noise hits all alike, and yet each finds its own memory in the cache,
 //! as the only app of a process does. Calls of the allocator are counted in a pass of their own,
 //! and the peak of the resident memory is that of a process with one app alone.
@@ -29,7 +29,7 @@ fn main() {
         return;
     }
     if !has("--bench") {
-        println!("a benchmark: run it with `cargo bench --bench frames`");
+        println!("a benchmark: run it with `cargo bench -p frame_arena_benches --bench frames`");
         return;
     }
     let frames = if has("--quick") { 300 } else { 3000 };

@@ -1,6 +1,6 @@
 //! Instruction counts of one out-of-line call each, by callgrind.
 //!
-//! `cargo bench --bench instructions` prints the table. With `-- --check` it fails if ours has
+//! `cargo bench -p frame_arena_benches --bench instructions` prints the table. With `-- --check` it fails if ours has
 //! grown beyond what is recorded in `limits.rs`. The counts are exact on any machine, however
 //! noisy, of one architecture and compiler.
 
@@ -39,7 +39,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if !has("--bench") {
-        println!("a benchmark: run it with `cargo bench --bench instructions`");
+        println!(
+            "a benchmark: run it with `cargo bench -p frame_arena_benches --bench instructions`"
+        );
         return ExitCode::SUCCESS;
     }
     let counts = match counts::run(MEASURED) {

@@ -1,4 +1,4 @@
-//! How the costs grow, drawn as plots: `cargo bench --bench scaling` writes them to `docs/`.
+//! How the costs grow, drawn as plots: `cargo bench -p frame_arena_benches --bench scaling` writes them to `docs/`.
 
 mod measure;
 mod svg;
@@ -9,10 +9,10 @@ use crate::svg::{Plot, Scale};
 
 fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
-        println!("a benchmark: run it with `cargo bench --bench scaling`");
+        println!("a benchmark: run it with `cargo bench -p frame_arena_benches --bench scaling`");
         return;
     }
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let plots = [
         Plot {
             file: "allocations.svg",

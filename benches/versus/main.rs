@@ -1,4 +1,4 @@
-//! All contenders side by side: `cargo bench --bench versus`, or `-- --quick` for a first look.
+//! All contenders side by side: `cargo bench -p frame_arena_benches --bench versus`, or `-- --quick` for a first look.
 //!
 //! They take turns round by round, so that noise hits all alike, and the best round of each
 //! counts. What to look at are the ratios; the times are those of this machine and this minute.
@@ -25,7 +25,7 @@ fn main() {
     }
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
     if !has("--bench") {
-        println!("a benchmark: run it with `cargo bench --bench versus`");
+        println!("a benchmark: run it with `cargo bench -p frame_arena_benches --bench versus`");
         return;
     }
     let milliseconds = if has("--quick") { 400 } else { 3500 };

@@ -1,6 +1,6 @@
 //! Whole frames of four workloads, with their memory managed in several ways.
 //!
-//! `cargo bench --bench workloads`, or `-- --quick` for a first look. Times are those of blocks of
+//! `cargo bench -p frame_arena_benches --bench workloads`, or `-- --quick` for a first look. Times are those of blocks of
 //! frames that take turns, so that noise hits all alike and each way finds its own memory in the
 //! cache, as in a game; they are printed as ratios to reused buffers, with their spread over the
 //! blocks. Instructions and cache misses are those of callgrind's simulation with the caches given
@@ -15,6 +15,8 @@ mod callgrind;
 mod counted_frames;
 #[path = "../frames/counting.rs"]
 mod counting;
+#[path = "../common/cpu.rs"]
+mod cpu;
 mod labels;
 mod limits;
 mod meshing;
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if !has("--bench") {
-        println!("a benchmark: run it with `cargo bench --bench workloads`");
+        println!("a benchmark: run it with `cargo bench -p frame_arena_benches --bench workloads`");
         return ExitCode::SUCCESS;
     }
     if has("--times") {

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::counting::allocator_calls;
-use crate::scene::cpu_time;
+use crate::cpu::cpu_time;
 use crate::ways::{Entry, REUSE, Way};
 use crate::{ALONE, entries};
 

@@ -25,7 +25,8 @@ mod gpu;
 mod platform;
 mod render;
 
-#[path = "../../voxel_world"]
+// Compiled here with a renderer in place of the stand-in: its `gpu` is ours.
+#[path = "../../voxel_world/src"]
 mod voxel_world {
     #[expect(
         dead_code,
