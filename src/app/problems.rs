@@ -1,12 +1,14 @@
-//! What is wrong with a period's figures, in words.
+//! What is wrong with a period's figures, in words, and each once in the log.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::sync::Arc;
 
+use tracing::warn;
+
 use super::Bytes;
 use super::report::ArenaReport;
-use crate::arenas::{StaleLookup, WorkerUsage};
+use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
 
 /// Parked generations up to here are what a task or a late reader needs; more look like a leak.
@@ -29,7 +31,7 @@ pub(crate) enum Problem {
     },
     /// A limit refused allocations.
     Refused {
-        count: u32,
+        count: u64,
         largest_bytes: usize,
         cause: Cause,
     },
@@ -99,7 +101,7 @@ fn problem_of_worker(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Opt
         OverflowPolicy::Fail if is_nearly_full(worker) => Some(Problem::NearLimit {
             worker: Arc::clone(&worker.name),
             peak_bytes: worker.peak_bytes,
-            capacity_bytes: worker.capacity_bytes,
+            capacity_bytes: worker.reserved_bytes,
         }),
         _ => None,
     }
@@ -107,7 +109,7 @@ fn problem_of_worker(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Opt
 
 /// Returns whether a worker has used more than 90 % of its chunks.
 pub(crate) fn is_nearly_full(worker: &WorkerUsage) -> bool {
-    worker.peak_bytes > worker.capacity_bytes / 10 * 9
+    worker.peak_bytes > worker.reserved_bytes / 10 * 9
 }
 
 /// Returns why the first chunk was too small. If what the settings ask for would have been enough,
@@ -252,4 +254,86 @@ impl fmt::Display for Problem {
 pub(crate) fn enough_for(peak_bytes: usize) -> usize {
     let with_room = peak_bytes.saturating_add(peak_bytes / 4);
     with_room.checked_next_power_of_two().unwrap_or(with_room)
+}
+
+/// The most threads that are warned of by name: a game may start threads with ever new names.
+const MAX_WORKERS: usize = 64;
+
+/// Remembers what one set of arenas was warned of.
+#[derive(Default)]
+pub(super) struct Warnings {
+    kinds: Vec<Kind>,
+    workers: Vec<Arc<str>>,
+}
+
+impl Warnings {
+    /// Logs what is new among the problems of the period that ended last.
+    pub(super) fn warn(&mut self, report: &ArenaReport) {
+        for problem in problems_of(report) {
+            if self.is_new(&problem) {
+                let blame = Blame {
+                    kind: problem.kind(),
+                    usage: &report.usage,
+                };
+                warn!("{}: {problem}{blame}", report.label);
+            }
+        }
+    }
+
+    /// Notes a problem, and returns whether it was not noted before.
+    fn is_new(&mut self, problem: &Problem) -> bool {
+        match problem.worker() {
+            Some(worker) if self.workers.len() < MAX_WORKERS => {
+                note(&mut self.workers, Arc::clone(worker))
+            }
+            Some(_) => false,
+            None => note(&mut self.kinds, problem.kind()),
+        }
+    }
+}
+
+/// Adds what is not in the list, and returns whether it was not.
+fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
+    let is_missing = !list.contains(&item);
+    if is_missing {
+        list.push(item);
+    }
+    is_missing
+}
+
+/// The last words of a warning: who it was, or how to find out.
+struct Blame<'a> {
+    kind: Kind,
+    usage: &'a FrameUsage,
+}
+
+/// For what comes without a line of its own, as a refusal to `try_alloc` does.
+const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
+
+impl fmt::Display for Blame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sites = self.usage.sites.iter();
+        let has_line = self.usage.first_stale_lookup.is_some();
+        match self.kind {
+            Kind::Parked => Ok(()),
+            Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
+                Some(site) => write!(f, ". At {}: {}", site.site, site.stale_lookups),
+                None if has_line => Ok(()),
+                None => f.write_str(HOW_TO_FIND_OUT),
+            },
+            Kind::Refused => match sites.max_by_key(|site| site.refusals) {
+                Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
+                None => f.write_str(HOW_TO_FIND_OUT),
+            },
+            Kind::Overflow | Kind::NearLimit => match sites.next() {
+                Some(site) => write!(
+                    f,
+                    ". Most was taken at {}: {}",
+                    site.site,
+                    Bytes(site.used_bytes)
+                ),
+                None => Ok(()),
+            },
+        }
+    }
 }

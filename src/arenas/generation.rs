@@ -11,7 +11,7 @@ use crate::arena::{Budget, FrameArena, Stock, WINDOW_STEPS};
 use crate::handles::{FrameHandle, HandleError};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
-use crate::sites::{Line, SiteTable};
+use crate::sites::{Site, SiteTable};
 use crate::stamp::{self, Stamp};
 
 /// What all generations of one `FrameArenas` have in common.
@@ -130,7 +130,7 @@ impl Generation {
     #[track_caller]
     pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
         self.common.misses.note(why);
-        self.common.stale_sites.note_stale(Line::caller());
+        self.common.stale_sites.note_stale(Site::caller());
     }
 
     /// Whether the window of peaks is to move on by a step.

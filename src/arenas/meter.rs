@@ -9,7 +9,9 @@ use super::ring::Ring;
 use super::scratch::ScratchStore;
 use super::thread::ThreadToken;
 use super::usage::FrameUsage;
-use super::worker::{Figures, Worker};
+use super::worker::Worker;
+use crate::figures::Figures;
+use crate::sites;
 
 /// A worker that has been idle for longer is no longer listed.
 const MAX_IDLE_PERIODS: u32 = 600;
@@ -47,14 +49,14 @@ impl Meter {
             // A thread that asked for its arena and left it alone is not a worker of this period.
             if figures.peak_bytes > 0 {
                 let line = self.line_of(thread, worker);
-                self.usage.add(line, figures);
+                self.usage.add(line, &figures);
             }
         }
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
-        (usage.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
-        usage.refusals = common.budget.take_refusals();
+        (usage.figures.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
+        usage.figures.refusals = common.budget.take_refusals().into();
     }
 
     /// Measures what was refused.
@@ -64,7 +66,7 @@ impl Meter {
 
     /// Measures what is held after the swap.
     pub(super) fn note_memory(&mut self, ring: &Ring, parking: &Parking, common: &Common) {
-        self.usage.reserved_bytes = common.budget.reserved_bytes();
+        self.usage.figures.reserved_bytes = common.budget.reserved_bytes();
         self.usage.generations = ring.len() + parking.len();
         self.usage.parked = parking.leased();
     }
@@ -72,8 +74,8 @@ impl Meter {
     /// Measures the scratch memory after the swap.
     pub(super) fn note_scratch(&mut self, scratch: &mut ScratchStore) {
         self.usage.scratch_high_watermark_bytes = scratch.high_watermark_bytes();
-        self.usage.sites.append(scratch.sites());
-        self.usage.sites.finish();
+        sites::append(&mut self.usage.sites, scratch.sites());
+        sites::finish(&mut self.usage.sites);
     }
 
     /// Starts the figures of another period; what outlives a period is kept.
@@ -117,17 +119,12 @@ impl FrameUsage {
     /// Starts the figures of another period, and returns how long the idlest worker has been idle.
     fn begin(&mut self, period: u64) -> u32 {
         self.frame = period;
-        self.used_bytes = 0;
-        self.peak_bytes = 0;
-        self.overflows = 0;
+        self.figures = Figures::default();
         self.sites.clear();
         self.active_workers = 0;
         let mut longest = 0;
         for worker in &mut self.workers {
-            worker.used_bytes = 0;
-            worker.peak_bytes = 0;
-            worker.overflows = 0;
-            worker.capacity_bytes = 0;
+            worker.figures = Figures::default();
             worker.idle_frames += 1;
             longest = longest.max(worker.idle_frames);
         }
@@ -135,16 +132,11 @@ impl FrameUsage {
     }
 
     /// Adds one thread's figures.
-    fn add(&mut self, line: usize, figures: Figures) {
-        self.used_bytes += figures.used_bytes;
-        self.peak_bytes += figures.peak_bytes;
-        self.overflows += figures.overflows;
+    fn add(&mut self, line: usize, figures: &Figures) {
+        self.figures.add(figures);
         self.active_workers += 1;
         let worker = &mut self.workers[line];
-        worker.used_bytes += figures.used_bytes;
-        worker.peak_bytes += figures.peak_bytes;
-        worker.capacity_bytes += figures.capacity_bytes;
-        worker.overflows += figures.overflows;
+        worker.figures.add(figures);
         worker.idle_frames = 0;
         worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
     }

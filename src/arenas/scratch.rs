@@ -19,7 +19,7 @@ use super::claims::Claims;
 use crate::arena::{ArenaScope, Budget, FrameArena, OnOneThread, WINDOW_STEPS};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, OverflowPolicy};
-use crate::sites::{Line, Place, SiteList};
+use crate::sites::{Site, SiteUsage};
 use crate::stamp::{self, Stamp};
 
 /// The first chunk of a scratch arena: what a level-two cache holds several times over.
@@ -125,14 +125,14 @@ impl FrameArenas {
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn scratch(&self) -> Scratch<'_> {
-        self.scratch_for(Line::caller())
+        self.scratch_for(Site::caller())
     }
 
-    /// Takes temporary memory for somebody.
+    /// Takes temporary memory for a site.
     #[inline]
-    pub(crate) fn scratch_for(&self, place: impl Place) -> Scratch<'_> {
+    pub(crate) fn scratch_for(&self, site: Site) -> Scratch<'_> {
         let scratch = self.scratch.take();
-        scratch.note_scratch_taken(place);
+        scratch.asked_for_at(site);
         scratch
     }
 }
@@ -246,7 +246,7 @@ pub(super) struct ScratchStore {
     periods_since_step: u32,
     high_watermark_bytes: usize,
     /// Who took scratch in the period that ended last, until the meter asks.
-    sites: SiteList,
+    sites: Vec<SiteUsage>,
     settings: FrameArenaSettings,
     budget: Arc<Budget>,
 }
@@ -263,7 +263,7 @@ impl ScratchStore {
             stacks: Claims::new(),
             periods_since_step: 0,
             high_watermark_bytes: 0,
-            sites: SiteList::default(),
+            sites: Vec::new(),
             settings: FrameArenaSettings {
                 worker_capacity_bytes,
                 ..settings.clone()
@@ -320,7 +320,7 @@ impl ScratchStore {
 
     /// Returns who took scratch in the period that ended last.
     #[inline(always)]
-    pub(super) fn sites(&mut self) -> &mut SiteList {
+    pub(super) fn sites(&mut self) -> &mut Vec<SiteUsage> {
         &mut self.sites
     }
 

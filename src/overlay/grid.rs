@@ -153,7 +153,7 @@ impl Cell {
             ShortName::of(&worker.name),
             Bytes(worker.peak_bytes)
         );
-        let part = percent(worker.peak_bytes, worker.capacity_bytes);
+        let part = percent(worker.peak_bytes, worker.reserved_bytes);
         self.draw(painter, text, part, color);
     }
 

@@ -99,7 +99,7 @@ fn chunks_that_nobody_asked_for_are_kept_as_long_as_the_settings_say() {
 #[test]
 fn the_capacity_of_a_worker_is_that_of_the_chunks_it_has() {
     let mut arenas = arenas(None);
-    let capacity = |arenas: &FrameArenas| arenas.usage().workers[0].capacity_bytes;
+    let capacity = |arenas: &FrameArenas| arenas.usage().workers[0].reserved_bytes;
     frame(&mut arenas, 1);
     assert_eq!(capacity(&arenas), 64 * KIB);
     frame(&mut arenas, 100 * KIB);

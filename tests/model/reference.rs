@@ -150,12 +150,12 @@ impl Reference {
             .map(|figures| figures.peak_bytes)
             .sum();
         self.high_watermark_bytes = self.high_watermark_bytes.max(peak);
-        let overflows = self.figures.values().map(|figures| figures.overflows).sum();
+        let overflows = self.figures.values().map(|figures| figures.overflows);
         assert_eq!(usage.frame, ended);
         assert_eq!(usage.used_bytes, used);
         assert_eq!(usage.peak_bytes, peak);
         assert_eq!(usage.high_watermark_bytes, self.high_watermark_bytes);
-        assert_eq!(usage.overflows, overflows);
+        assert_eq!(usage.overflows, overflows.map(u64::from).sum::<u64>());
         let active = self
             .figures
             .values()
@@ -169,7 +169,7 @@ impl Reference {
             .values()
             .filter(|figures| figures.peak_bytes > 0);
         let capacity: usize = active.map(|figures| figures.capacity_bytes).sum();
-        let by_name = usage.workers.iter().map(|worker| worker.capacity_bytes);
+        let by_name = usage.workers.iter().map(|worker| worker.reserved_bytes);
         assert_eq!(by_name.sum::<usize>(), capacity);
         self.compare_generations(usage);
         if self.settings.trim_after_frames != Some(0) {
