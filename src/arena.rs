@@ -41,7 +41,7 @@ pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_BLOCK_BYTES};
-use crate::sites::{Line, Place, SiteTable};
+use crate::sites::{Site, SiteTable};
 use crate::stamp::{self, Stamp, UNSET};
 
 /// A bump region: allocation moves a cursor, and everything is freed at once.
@@ -249,31 +249,14 @@ impl FrameArena {
         self.stamp = stamp;
     }
 
-    /// Returns the arena, and notes that a line asked for it.
+    /// Returns the arena, and notes that a site asked for it.
     #[inline(always)]
-    pub(crate) fn asked_for_at(&self, line: Line) -> &Self {
-        if self.sites.asks_again(line) || self.sites.open(line, || self.used_now()) {
-            self
-        } else {
-            self.asked_for_anew_at(line)
-        }
-    }
-
-    // It returns the arena so that the caller need not keep it meanwhile.
-    #[cold]
-    #[inline(never)]
-    fn asked_for_anew_at(&self, line: Line) -> &Self {
-        self.sites.open_slowly(line, self.used_now());
+    pub(crate) fn asked_for_at(&self, site: Site) -> &Self {
+        self.sites.open(site, || self.used_now());
         self
     }
 
-    /// Notes that somebody took the arena as scratch.
-    #[inline(always)]
-    pub(crate) fn note_scratch_taken(&self, place: impl Place) {
-        self.sites.take_scratch(place);
-    }
-
-    /// Returns who asked for the arena, which any thread may read.
+    /// Returns the sites that asked for the arena, which any thread may read.
     #[inline(always)]
     pub(crate) fn sites(&self) -> &SiteTable {
         &self.sites
@@ -282,7 +265,6 @@ impl FrameArena {
     /// Takes `size` bytes from the active block, if they fit.
     #[inline(always)]
     fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
-        self.sites.note_allocation();
         self.cursor.take(size, align)
     }
 

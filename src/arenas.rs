@@ -34,7 +34,7 @@ use self::scratch::ScratchStore;
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{FrameArena, Store};
 use crate::settings::FrameArenaSettings;
-use crate::sites::{Line, SiteTable};
+use crate::sites::{Site, SiteTable};
 use crate::stamp::RunName;
 
 /// The frame arenas of all worker threads, as a resource.
@@ -168,7 +168,7 @@ impl FrameArenas {
     #[inline(always)]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn local(&self) -> &FrameArena {
-        self.own_arena().asked_for_at(Line::caller())
+        self.own_arena().asked_for_at(Site::caller())
     }
 
     /// Leases the current frame: its handles resolve through the lease for as long as it lives.

@@ -150,6 +150,7 @@ mod arena;
 mod arenas;
 mod containers;
 mod error;
+mod figures;
 #[cfg(feature = "free_list")]
 mod free_list;
 mod handles;
@@ -163,10 +164,10 @@ mod stamp;
 
 #[cfg(feature = "bevy")]
 pub use app::{
-    ArenaReport, ArenaTotals, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
+    ArenaReport, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
     FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder,
     FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
-    FrameArenaSystems, PaceEnd, PaceInfo, PaceSystems, Paces, PeriodSoFar,
+    FrameArenaSystems, PaceEnd,
 };
 pub use arena::{ArenaScope, FrameArena};
 pub use arenas::{
@@ -177,6 +178,7 @@ pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
 };
 pub use error::{ArenaError, ArenaLimit};
+pub use figures::Figures;
 #[cfg(feature = "free_list")]
 pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
@@ -184,7 +186,7 @@ pub use handles::{FrameHandle, HandleError, Shareable};
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
 pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor};
-pub use sites::{Site, SiteList, SiteUsage};
+pub use sites::{Site, SiteUsage};
 
 /// The names that most games need.
 pub mod prelude {

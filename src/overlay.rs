@@ -7,13 +7,10 @@ mod graph;
 mod grid;
 mod history;
 mod names;
-#[cfg(not(feature = "sites"))]
-mod no_site_rows;
 mod painter;
 mod parts;
 mod plugin;
 mod problem_list;
-#[cfg(feature = "sites")]
 mod site_rows;
 mod window;
 

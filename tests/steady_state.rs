@@ -15,7 +15,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{
     ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings,
-    FrameArenaSubAppPlugin, FrameArenaSystems, FrameArenas, FrameHandle, FrameLease, PaceSystems,
+    FrameArenaSubAppPlugin, FrameArenaSystems, FrameArenas, FrameHandle, FrameLease,
 };
 use bevy_platform::hash::FixedHasher;
 use bevy_tasks::ComputeTaskPool;
@@ -101,7 +101,7 @@ fn a_warm_frame_of_an_app_makes_no_call_to_the_global_allocator() {
             FrameArenaSchedule,
             (
                 (|| IS_COUNTING.set(true)).before(FrameArenaSystems::Swap),
-                (|| IS_COUNTING.set(false)).after(FrameArenaSystems::Diagnostics),
+                (|| IS_COUNTING.set(false)).after(FrameArenaSystems::Swap),
             ),
         );
     app.finish();
@@ -132,7 +132,7 @@ fn the_end_of_a_warm_period_makes_no_call_to_the_global_allocator() {
             Tick,
             (
                 // The end of the period and its figures.
-                (|| IS_COUNTING.set(true)).before(PaceSystems::BeforeAll),
+                (|| IS_COUNTING.set(true)).before(ArenasOf::<Tick>::end_period),
                 |arenas: Res<ArenasOf<Tick>>| {
                     IS_COUNTING.set(false);
                     arenas.local().share_slice_fill_with(1000, |_| 1_u8);

@@ -1,23 +1,25 @@
 //! The figures as lines of the log.
 #![forbid(unsafe_code)]
 
-use std::fmt;
 use std::time::Duration;
+use std::{fmt, mem};
 
 use bevy_app::{App, Last, Plugin};
-use bevy_ecs::system::Res;
+use bevy_ecs::resource::Resource;
+use bevy_ecs::system::{Local, Res};
 use bevy_time::{Real, Time};
 use tracing::info;
 
 use super::Bytes;
 use super::clock::{Timer, now};
-use super::report::{ArenaReport, ArenaTotals, FrameArenaReport, PeriodSoFar, WithoutReport};
+use super::report::{ArenaReport, FrameArenaReport, WithoutReport};
+use crate::figures::Figures;
 
 /// Logs a line about the arenas each second.
 ///
-/// `Frame arenas: 1.4 MiB of 16 MiB on 4 workers, peak 1.5 MiB, no overflow`: what was in use when
+/// `Frame arenas: 1.4 MiB of 2.1 MiB on 4 workers, peak 1.5 MiB`: what was in use when
 /// the last frame ended, what is reserved, and the most in use at once in that frame. What is
-/// counted, overflows for one, is counted since the line before. With the feature `sites` it ends with
+/// counted, e.g. refused allocations, is counted since the line before. With the feature `sites` it ends with
 /// the line of code that took most.
 ///
 /// Arenas of other paces and of sub-apps have lines of their own. A pace whose period goes on for
@@ -50,53 +52,66 @@ impl Default for FrameArenaLogPlugin {
 
 impl Plugin for FrameArenaLogPlugin {
     fn build(&self, app: &mut App) {
-        let (mut timer, wait_duration) = (Timer::default(), self.wait_duration);
-        let mut without = WithoutReport::default();
-        let mut logged: Vec<Logged> = Vec::new();
-        let log_usage = move |report: Option<Res<FrameArenaReport>>,
-                              time: Option<Res<Time<Real>>>| {
-            let Some(report) = report.filter(|it| !it.is_empty()) else {
-                return without.tell("FrameArenaLogPlugin");
-            };
-            let is_used = report.iter().any(ArenaReport::is_used);
-            if !is_used || !timer.is_due(now(time.as_deref()), wait_duration) {
-                return;
-            }
-            logged.resize_with(report.iter().count(), Logged::default);
-            for (arenas, logged) in report.iter().zip(&mut logged) {
-                logged.log(arenas);
-            }
-        };
-        app.add_systems(Last, log_usage);
+        app.insert_resource(WaitDuration(self.wait_duration))
+            .add_systems(Last, log_usage);
+    }
+}
+
+/// The time between two lines.
+#[derive(Resource)]
+struct WaitDuration(Duration);
+
+fn log_usage(
+    report: Option<Res<FrameArenaReport>>,
+    time: Option<Res<Time<Real>>>,
+    wait: Res<WaitDuration>,
+    mut timer: Local<Timer>,
+    mut without: Local<WithoutReport>,
+    mut logged: Local<Vec<Logged>>,
+) {
+    let Some(report) = report.filter(|it| !it.is_empty()) else {
+        return without.tell("FrameArenaLogPlugin");
+    };
+    let is_used = report.iter().any(ArenaReport::is_used);
+    if !is_used || !timer.is_due(now(time.as_deref()), wait.0) {
+        return;
+    }
+    logged.resize_with(report.iter().count(), Logged::default);
+    for (arenas, logged) in report.iter().zip(logged.iter_mut()) {
+        logged.log(arenas);
     }
 }
 
 /// What was logged of one set of arenas.
 #[derive(Default)]
 struct Logged {
-    totals: ArenaTotals,
-    so_far: PeriodSoFar,
+    periods: u64,
+    totals: Figures,
+    so_far: Figures,
 }
 
 impl Logged {
     /// Logs a line, if there is something new.
     fn log(&mut self, arenas: &ArenaReport) {
-        let since = arenas.totals.since(self.totals);
-        let has_grown = arenas.so_far != self.so_far && arenas.so_far.used_bytes > 0;
-        self.totals = arenas.totals;
-        self.so_far = arenas.so_far;
+        let last = mem::replace(
+            self,
+            Self {
+                periods: arenas.periods,
+                totals: arenas.totals,
+                so_far: arenas.so_far,
+            },
+        );
         if !arenas.is_used() {
             return;
         }
-        if since.periods > 0 {
+        let has_grown = arenas.so_far != last.so_far && arenas.so_far.used_bytes > 0;
+        if arenas.periods > last.periods {
+            let since = arenas.totals.since(&last.totals);
             info!("{}", Line { arenas, since });
         } else if has_grown {
-            let PeriodSoFar {
-                used_bytes,
-                reserved_bytes,
-            } = arenas.so_far;
-            let (label, used) = (&arenas.label, Bytes(used_bytes));
-            info!("{label}: {used} of {} so far", Bytes(reserved_bytes));
+            let (used, reserved) = (arenas.so_far.used_bytes, arenas.so_far.reserved_bytes);
+            let (label, used) = (&arenas.label, Bytes(used));
+            info!("{label}: {used} of {} so far", Bytes(reserved));
         }
     }
 }
@@ -104,7 +119,7 @@ impl Logged {
 struct Line<'a> {
     arenas: &'a ArenaReport,
     /// What happened since the last line.
-    since: ArenaTotals,
+    since: Figures,
 }
 
 impl fmt::Display for Line<'_> {
@@ -119,14 +134,10 @@ impl fmt::Display for Line<'_> {
         }
         write!(
             f,
-            "{}, peak {}, ",
+            "{}, peak {}",
             Count(usage.active_workers as u64, "worker"),
             Bytes(usage.peak_bytes),
         )?;
-        match self.since.overflows {
-            0 => write!(f, "no overflow")?,
-            overflows => write!(f, "{}", Count(overflows, "overflow"))?,
-        }
         for (count, word) in [
             (self.since.refusals, "refused allocation"),
             (self.since.stale_lookups, "stale look-up"),

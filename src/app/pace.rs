@@ -1,38 +1,27 @@
 //! Arenas for any pace: memory that lives for a fixed step, a level, a turn.
 #![forbid(unsafe_code)]
 
-mod edges;
-mod list;
-mod name;
-mod plugin;
-
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
-use bevy_ecs::system::{Res, ResMut};
+use bevy_ecs::system::ResMut;
 
-pub use self::edges::PaceSystems;
-use self::edges::keep_edges;
-pub use self::list::{PaceInfo, Paces};
-pub(super) use self::name::{prefix_of, words_of};
-pub use self::plugin::{FrameArenaPacePlugin, PaceEnd};
-use super::figures::FigureSinks;
-use super::report::FrameArenaReport;
+use super::period::{self, Paced, Sinks};
+use super::report::words_of;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
 /// The pace of Bevy's fixed steps: `Res<ArenasOf<FixedStep>>`, with
-/// [`FrameArenaPacePlugin::fixed_step`].
+/// [`FrameArenaPacePlugin::fixed_step`](crate::FrameArenaPacePlugin::fixed_step).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FixedStep;
 
 /// [`FrameArenas`] whose period is not the frame: a fixed step, a level, a turn.
 ///
-/// `P` is any type that names the pace, and [`FrameArenaPacePlugin`] says when a period ends. All
+/// `P` is any type that names the pace, and [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) says when a period ends. All
 /// that `FrameArenas` can do, it can do: it derefs to them, and where their docs say "frame", read
 /// "period". Handles of one pace do not resolve at another.
 ///
@@ -94,7 +83,7 @@ pub struct ArenasOf<P: 'static> {
 }
 
 impl<P: 'static> ArenasOf<P> {
-    /// Creates the arenas; [`FrameArenaPacePlugin`] does it otherwise.
+    /// Creates the arenas; [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) does it otherwise.
     ///
     /// ```
     /// use bevy_frame_arena::{ArenasOf, FrameArenaSettings};
@@ -114,7 +103,7 @@ impl<P: 'static> ArenasOf<P> {
 
     /// Ends the period, as a system: swaps the arenas and publishes their figures.
     ///
-    /// For a pace that you end [by hand](FrameArenaPacePlugin::by_hand). In a schedule, order it
+    /// For a pace that you end [by hand](crate::FrameArenaPacePlugin::by_hand). In a schedule, order it
     /// like any system; elsewhere, run it with `run_system_cached` of a world or of `Commands`.
     ///
     /// ```
@@ -133,43 +122,22 @@ impl<P: 'static> ArenasOf<P> {
     /// (0..30).for_each(|_| app.update());
     /// assert_eq!(app.world().resource::<ArenasOf<AiTick>>().frame(), 3);
     /// ```
-    pub fn end_period(
-        arenas: Option<ResMut<Self>>,
-        paces: Option<ResMut<Paces>>,
-        sinks: FigureSinks,
-    ) {
-        let Some(mut arenas) = arenas else {
-            return;
-        };
-        // The end of a period is no news; leave change detection to the user.
-        let arenas = arenas.bypass_change_detection();
-        arenas.swap();
-        if let Some(mut paces) = paces {
-            let paces = paces.bypass_change_detection();
-            paces.publish::<P>(arenas, sinks);
-        }
+    ///
+    /// Where the plugin ends the period, at the start or the end of a schedule, all other systems are
+    /// kept clear of this one without being asked, those included that are added later. A system
+    /// that says `.before(ArenasOf::<P>::end_period)` or `.after` has its way.
+    pub fn end_period(arenas: Option<ResMut<Self>>, sinks: Sinks) {
+        period::end_period(arenas, sinks);
+    }
+}
+
+impl<P: 'static> Paced for ArenasOf<P> {
+    fn with_settings(settings: FrameArenaSettings) -> Self {
+        Self::new(settings)
     }
 
-    /// Recycles what was leased when its period ended, and is no longer; and reports what the period
-    /// has used that goes on.
-    ///
-    /// A period may be long, and its end would be late: a level's memory is wanted back when the
-    /// task that read it is done, not when the next level ends, and its figures while it runs.
-    fn tend(
-        arenas: Option<ResMut<Self>>,
-        paces: Option<Res<Paces>>,
-        report: Option<ResMut<FrameArenaReport>>,
-    ) {
-        let Some(mut arenas) = arenas else {
-            return;
-        };
-        let arenas = arenas.bypass_change_detection();
-        if arenas.usage().parked > 0 {
-            arenas.recycle_parked();
-        }
-        if let (Some(paces), Some(mut report)) = (paces, report) {
-            paces.note_so_far::<P>(arenas, report.bypass_change_detection());
-        }
+    fn arenas_mut(&mut self) -> &mut FrameArenas {
+        &mut self.arenas
     }
 }
 

@@ -1,14 +1,17 @@
-//! The plugin: adds the resource and the schedule that swaps it.
+//! The frame's arenas, and the schedule that swaps them before all others of a frame.
 #![forbid(unsafe_code)]
 
-use bevy_app::{App, Plugin};
-use bevy_ecs::schedule::{IntoScheduleConfigs, SingleThreadedExecutor};
-use bevy_ecs::system::Res;
+use bevy_app::{App, MainScheduleOrder, Plugin};
+use bevy_ecs::resource::Resource;
+use bevy_ecs::schedule::{
+    InternedScheduleLabel, IntoScheduleConfigs, Schedule, ScheduleLabel, SingleThreadedExecutor,
+    SystemSet,
+};
+use bevy_ecs::world::World;
 
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
-use super::figures::{FigureSinks, Figures};
-use super::frame_start::{FrameArenaSchedule, FrameArenaSystems, run_at_frame_start, swap_arenas};
-use super::report::{FRAME_PREFIX, FrameArenaReport, label_of};
+use super::period::{add_arenas, end_period};
+use super::report::{FRAME_PREFIX, FrameArenaReport, NewEntry, label_of};
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -55,24 +58,24 @@ impl Default for FrameArenaPlugin {
 
 impl Plugin for FrameArenaPlugin {
     fn build(&self, app: &mut App) {
-        if !app.world().contains_resource::<FrameArenas>() {
-            app.insert_resource(FrameArenas::new(self.settings.clone()));
-        }
+        let entry = NewEntry {
+            label: label_of(FRAME_PREFIX),
+            prefix: FRAME_PREFIX,
+            history: None,
+        };
+        add_arenas::<FrameArenas>(app, &self.settings, Some(entry));
+        let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
+        report.warnings = self.warnings;
         // Not a new schedule: others may have added systems to it already.
         app.init_schedule(FrameArenaSchedule)
             .edit_schedule(FrameArenaSchedule, |schedule| {
                 schedule.set_executor(SingleThreadedExecutor::new());
             })
-            .configure_sets(
-                FrameArenaSchedule,
-                (FrameArenaSystems::Swap, FrameArenaSystems::Diagnostics).chain(),
-            )
             .add_systems(
                 FrameArenaSchedule,
-                swap_arenas.in_set(FrameArenaSystems::Swap),
+                end_period::<FrameArenas>.in_set(FrameArenaSystems::Swap),
             );
         run_at_frame_start(app);
-        self.report_usage(app);
         if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
             app.add_plugins(FrameArenaDiagnosticsPlugin::default());
         }
@@ -84,23 +87,53 @@ impl Plugin for FrameArenaPlugin {
     }
 }
 
-impl FrameArenaPlugin {
-    /// Has the figures of each frame reported, before others publish them.
-    fn report_usage(&self, app: &mut App) {
-        let name = (label_of(FRAME_PREFIX), FRAME_PREFIX);
-        let mut figures = Figures::add_to(app.world_mut(), name, None, &self.settings);
-        let report_usage = move |arenas: Option<Res<FrameArenas>>, sinks: FigureSinks| {
-            if let (Some(arenas), Some(figures)) = (arenas, &mut figures) {
-                figures.end_period(&arenas, sinks);
-            }
-        };
-        app.add_systems(
-            FrameArenaSchedule,
-            report_usage
-                .after(FrameArenaSystems::Swap)
-                .before(FrameArenaSystems::Diagnostics),
-        );
-        let mut report = app.world_mut().get_resource_or_init::<FrameArenaReport>();
-        report.warnings = self.warnings;
+/// The schedule that swaps the arenas. It runs before [`First`](bevy_app::First).
+///
+/// In a sub-app without a main schedule it runs before the sub-app's own update schedule.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FrameArenaSchedule;
+
+/// The steps of [`FrameArenaSchedule`].
+#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FrameArenaSystems {
+    /// The frame ends: [`FrameArenas::swap`], and its figures are published.
+    Swap,
+}
+
+/// Puts the schedule before all others of a frame.
+fn run_at_frame_start(app: &mut App) {
+    if let Some(mut order) = app.world_mut().get_resource_mut::<MainScheduleOrder>() {
+        let label = FrameArenaSchedule.intern();
+        order.labels.retain(|other| *other != label);
+        order.labels.insert(0, label);
+    } else if let Some(update) = app.main().update_schedule
+        && update != SwapThenUpdate.intern()
+    {
+        wrap_update_schedule(app, update);
     }
+}
+
+/// The update schedule of a sub-app that has no main schedule.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct SwapThenUpdate;
+
+/// The update schedule that the sub-app had.
+#[derive(Resource)]
+struct UpdateSchedule(InternedScheduleLabel);
+
+fn swap_then_update(world: &mut World) {
+    world.run_schedule(FrameArenaSchedule);
+    let update = world.get_resource::<UpdateSchedule>().map(|it| it.0);
+    if let Some(update) = update {
+        world.run_schedule(update);
+    }
+}
+
+fn wrap_update_schedule(app: &mut App, update: InternedScheduleLabel) {
+    let mut schedule = Schedule::new(SwapThenUpdate);
+    schedule.set_executor(SingleThreadedExecutor::new());
+    schedule.add_systems(swap_then_update);
+    app.insert_resource(UpdateSchedule(update))
+        .add_schedule(schedule);
+    app.main_mut().update_schedule = Some(SwapThenUpdate.intern());
 }

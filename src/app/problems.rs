@@ -1,13 +1,15 @@
-//! What is wrong with a period's figures, in words.
+//! What is wrong with a period's figures, in words, and each once in the log.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::sync::Arc;
 
+use tracing::warn;
+
 use super::Bytes;
 use super::report::ArenaReport;
-use crate::arenas::{StaleLookup, WorkerUsage};
-use crate::settings::{FrameArenaSettings, OverflowPolicy};
+use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
+use crate::settings::FrameArenaSettings;
 
 /// Parked generations up to here are what a task or a late reader needs; more look like a leak.
 const PARKED_IS_FINE: usize = 3;
@@ -15,21 +17,15 @@ const PARKED_IS_FINE: usize = 3;
 /// Something that a setting, or a line of the game, should change. Its text says which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// A worker's first chunk was too small.
-    Overflow {
-        worker: Arc<str>,
-        peak_bytes: usize,
-        cause: Cause,
-    },
     /// A worker has used 90 % of a hard limit.
     NearLimit {
         worker: Arc<str>,
         peak_bytes: usize,
-        capacity_bytes: usize,
+        limit_bytes: usize,
     },
     /// A limit refused allocations.
     Refused {
-        count: u32,
+        count: u64,
         largest_bytes: usize,
         cause: Cause,
     },
@@ -45,17 +41,16 @@ pub(crate) enum Problem {
     },
 }
 
-/// The setting behind an overflow or a refusal.
+/// The setting behind a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    Capacity { bytes: usize },
+    Worker { bytes: usize },
     Budget { bytes: usize },
 }
 
 /// Kinds of problems, for those who keep count of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Overflow,
     NearLimit,
     Refused,
     Parked,
@@ -90,54 +85,32 @@ pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem>
 }
 
 fn problem_of_worker(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Option<Problem> {
-    match settings.overflow {
-        OverflowPolicy::Grow if worker.overflows > 0 => Some(Problem::Overflow {
-            worker: Arc::clone(&worker.name),
-            peak_bytes: worker.peak_bytes,
-            cause: cause_of_overflow(worker, settings),
-        }),
-        OverflowPolicy::Fail if is_nearly_full(worker) => Some(Problem::NearLimit {
-            worker: Arc::clone(&worker.name),
-            peak_bytes: worker.peak_bytes,
-            capacity_bytes: worker.capacity_bytes,
-        }),
-        _ => None,
-    }
+    let limit_bytes = settings.worker_limit_bytes?;
+    is_near(worker, limit_bytes).then(|| Problem::NearLimit {
+        worker: Arc::clone(&worker.name),
+        peak_bytes: worker.peak_bytes,
+        limit_bytes,
+    })
 }
 
-/// Returns whether a worker has used more than 90 % of its chunks.
-pub(crate) fn is_nearly_full(worker: &WorkerUsage) -> bool {
-    worker.peak_bytes > worker.capacity_bytes / 10 * 9
+/// Returns whether a worker has used more than 90 % of its limit.
+pub(crate) fn is_near(worker: &WorkerUsage, limit_bytes: usize) -> bool {
+    worker.peak_bytes > limit_bytes / 10 * 9
 }
 
-/// Returns why the first chunk was too small. If what the settings ask for would have been enough,
-/// the budget did not let it be that large.
-fn cause_of_overflow(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Cause {
-    match settings.budget_bytes {
-        Some(bytes) if worker.peak_bytes <= settings.worker_capacity_bytes => {
-            Cause::Budget { bytes }
-        }
-        _ => Cause::Capacity {
-            bytes: settings.worker_capacity_bytes,
-        },
-    }
-}
-
-/// Returns why an allocation was refused. Where there is a hard limit and a budget, the smaller one
-/// is blamed.
+/// Returns why an allocation was refused. Where a worker has a limit and there is a budget, the
+/// smaller one is blamed.
 fn cause_of_refusal(settings: &FrameArenaSettings) -> Cause {
-    let capacity = settings.worker_capacity_bytes;
-    match (settings.overflow, settings.budget_bytes) {
-        (OverflowPolicy::Grow, Some(bytes)) => Cause::Budget { bytes },
-        (OverflowPolicy::Fail, Some(bytes)) if bytes < capacity => Cause::Budget { bytes },
-        _ => Cause::Capacity { bytes: capacity },
+    let worker = settings.worker_limit_bytes.unwrap_or(usize::MAX);
+    match settings.budget_bytes {
+        Some(bytes) if bytes < worker => Cause::Budget { bytes },
+        _ => Cause::Worker { bytes: worker },
     }
 }
 
 impl Problem {
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Self::Overflow { .. } => Kind::Overflow,
             Self::NearLimit { .. } => Kind::NearLimit,
             Self::Refused { .. } => Kind::Refused,
             Self::Parked { .. } => Kind::Parked,
@@ -148,7 +121,7 @@ impl Problem {
     /// Returns the name of the thread it is about, if it is about one.
     pub(crate) fn worker(&self) -> Option<&Arc<str>> {
         match self {
-            Self::Overflow { worker, .. } | Self::NearLimit { worker, .. } => Some(worker),
+            Self::NearLimit { worker, .. } => Some(worker),
             _ => None,
         }
     }
@@ -157,52 +130,26 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Overflow {
-                ref worker,
-                peak_bytes,
-                cause: Cause::Capacity { bytes },
-            } => write!(
-                f,
-                "the first chunk of `{worker}` is too small: a frame took {}, the chunk has {}. \
-                 Another was chained. Raise `FrameArenaSettings::worker_capacity_bytes` to {}",
-                Bytes(peak_bytes),
-                Bytes(bytes),
-                Bytes(enough_for(peak_bytes)),
-            ),
-            Self::Overflow {
-                ref worker,
-                peak_bytes,
-                cause: Cause::Budget { bytes },
-            } => write!(
-                f,
-                "the first chunk of `{worker}` is too small: a frame took {}, and the budget of {} \
-                 left no chunk of that size. Another was chained. Raise \
-                 `FrameArenaSettings::budget_bytes`",
-                Bytes(peak_bytes),
-                Bytes(bytes),
-            ),
             Self::NearLimit {
                 ref worker,
                 peak_bytes,
-                capacity_bytes,
+                limit_bytes,
             } => write!(
                 f,
                 "`{worker}` is near its limit: a frame took {} of {}, and beyond that allocations \
-                 fail. Raise `FrameArenaSettings::worker_capacity_bytes` to {}, or set `overflow` \
-                 to `OverflowPolicy::Grow`",
+                 fail. Raise `FrameArenaSettings::worker_limit_bytes` to {}",
                 Bytes(peak_bytes),
-                Bytes(capacity_bytes),
+                Bytes(limit_bytes),
                 Bytes(enough_for(peak_bytes)),
             ),
             Self::Refused {
                 count,
                 largest_bytes,
-                cause: Cause::Capacity { bytes },
+                cause: Cause::Worker { bytes },
             } => write!(
                 f,
                 "refused allocations in a frame: {count}, of up to {}. A worker may take {}. Raise \
-                 `FrameArenaSettings::worker_capacity_bytes` to {}, or set `overflow` to \
-                 `OverflowPolicy::Grow`",
+                 `FrameArenaSettings::worker_limit_bytes` to {}",
                 Bytes(largest_bytes),
                 Bytes(bytes),
                 Bytes(enough_for(bytes.saturating_add(largest_bytes))),
@@ -252,4 +199,86 @@ impl fmt::Display for Problem {
 pub(crate) fn enough_for(peak_bytes: usize) -> usize {
     let with_room = peak_bytes.saturating_add(peak_bytes / 4);
     with_room.checked_next_power_of_two().unwrap_or(with_room)
+}
+
+/// The most threads that are warned of by name: a game may start threads with ever new names.
+const MAX_WORKERS: usize = 64;
+
+/// Remembers what one set of arenas was warned of.
+#[derive(Default)]
+pub(super) struct Warnings {
+    kinds: Vec<Kind>,
+    workers: Vec<Arc<str>>,
+}
+
+impl Warnings {
+    /// Logs what is new among the problems of the period that ended last.
+    pub(super) fn warn(&mut self, report: &ArenaReport) {
+        for problem in problems_of(report) {
+            if self.is_new(&problem) {
+                let blame = Blame {
+                    kind: problem.kind(),
+                    usage: &report.usage,
+                };
+                warn!("{}: {problem}{blame}", report.label);
+            }
+        }
+    }
+
+    /// Notes a problem, and returns whether it was not noted before.
+    fn is_new(&mut self, problem: &Problem) -> bool {
+        match problem.worker() {
+            Some(worker) if self.workers.len() < MAX_WORKERS => {
+                note(&mut self.workers, Arc::clone(worker))
+            }
+            Some(_) => false,
+            None => note(&mut self.kinds, problem.kind()),
+        }
+    }
+}
+
+/// Adds what is not in the list, and returns whether it was not.
+fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
+    let is_missing = !list.contains(&item);
+    if is_missing {
+        list.push(item);
+    }
+    is_missing
+}
+
+/// The last words of a warning: who it was, or how to find out.
+struct Blame<'a> {
+    kind: Kind,
+    usage: &'a FrameUsage,
+}
+
+/// For what comes without a line of its own, as a refusal to `try_alloc` does.
+const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
+
+impl fmt::Display for Blame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sites = self.usage.sites.iter();
+        let has_line = self.usage.first_stale_lookup.is_some();
+        match self.kind {
+            Kind::Parked => Ok(()),
+            Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
+                Some(site) => write!(f, ". At {}: {}", site.site, site.stale_lookups),
+                None if has_line => Ok(()),
+                None => f.write_str(HOW_TO_FIND_OUT),
+            },
+            Kind::Refused => match sites.max_by_key(|site| site.refusals) {
+                Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
+                None => f.write_str(HOW_TO_FIND_OUT),
+            },
+            Kind::NearLimit => match sites.next() {
+                Some(site) => write!(
+                    f,
+                    ". Most was taken at {}: {}",
+                    site.site,
+                    Bytes(site.used_bytes)
+                ),
+                None => Ok(()),
+            },
+        }
+    }
 }

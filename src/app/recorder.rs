@@ -1,11 +1,8 @@
 //! The figures of a whole run, for choosing settings.
 #![forbid(unsafe_code)]
 
-mod advice;
-mod picture;
-
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, fs, mem};
@@ -17,15 +14,18 @@ use bevy_ecs::system::{Local, Res, ResMut};
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
-use self::advice::Advice;
+use super::Bytes;
 use super::clock::{Timer, now};
+use super::log::Count;
+use super::problems::enough_for;
 use super::report::{ArenaReport, FrameArenaReport, WithoutReport};
+use crate::figures::Figures;
 use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
 ///
 /// Play a session with it; when the app exits, it logs settings as code to paste, and writes a table
-/// and a picture where files are named for them. Ask [`FrameArenaRecorder`] for any of them at any time.
+/// if a file is named for it. Ask [`FrameArenaRecorder`] for either at any time.
 ///
 /// ```
 /// use bevy_app::App;
@@ -40,13 +40,11 @@ use crate::sites::Site;
 ///
 /// let recorder = app.world().resource::<FrameArenaRecorder>();
 /// assert!(recorder.csv().lines().nth(1).unwrap().contains("frame_arena,all"));
-/// assert!(recorder.advice().contains("worker_capacity_bytes: 128 << 10"));
+/// assert!(recorder.advice().contains("budget_bytes: Some(256 << 10)"));
 /// ```
 pub struct FrameArenaRecorderPlugin {
     /// The file for the table, as CSV, written when the app exits. Default: none.
     pub file: Option<PathBuf>,
-    /// The file for the picture, as SVG, written when the app exits. Default: none.
-    pub picture: Option<PathBuf>,
     /// The time that a line of the table stands for: it has the highest figures of its frames.
     /// Default: a second.
     pub interval: Duration,
@@ -56,7 +54,6 @@ impl Default for FrameArenaRecorderPlugin {
     fn default() -> Self {
         Self {
             file: None,
-            picture: None,
             interval: Duration::from_secs(1),
         }
     }
@@ -64,37 +61,44 @@ impl Default for FrameArenaRecorderPlugin {
 
 impl Plugin for FrameArenaRecorderPlugin {
     fn build(&self, app: &mut App) {
-        let interval = self.interval;
-        let (table, picture) = (self.file.clone(), self.picture.clone());
-        let mut without = WithoutReport::default();
-        let record = move |report: Option<Res<FrameArenaReport>>,
-                           time: Option<Res<Time<Real>>>,
-                           mut timer: Local<Timer>,
-                           mut exits: MessageReader<AppExit>,
-                           recorder: Option<ResMut<FrameArenaRecorder>>| {
-            let Some(report) = report.filter(|it| !it.is_empty()) else {
-                return without.tell("FrameArenaRecorderPlugin");
-            };
-            let Some(mut recorder) = recorder else { return };
-            let exits = exits.read().next().is_some();
-            recorder.note(&report);
-            if timer.is_due(now(time.as_deref()), interval) || exits {
-                let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
-                recorder.end_interval(elapsed);
-            }
-            if exits {
-                recorder.finish(table.as_deref(), picture.as_deref());
-            }
-        };
-        app.init_resource::<FrameArenaRecorder>()
-            .add_message::<AppExit>()
-            .add_systems(Last, record);
+        app.insert_resource(FrameArenaRecorder {
+            file: self.file.clone(),
+            interval: self.interval,
+            ..FrameArenaRecorder::default()
+        })
+        .add_message::<AppExit>()
+        .add_systems(Last, record);
+    }
+}
+
+fn record(
+    report: Option<Res<FrameArenaReport>>,
+    time: Option<Res<Time<Real>>>,
+    recorder: Option<ResMut<FrameArenaRecorder>>,
+    mut exits: MessageReader<AppExit>,
+    mut timer: Local<Timer>,
+    mut without: Local<WithoutReport>,
+) {
+    let Some(report) = report.filter(|it| !it.is_empty()) else {
+        return without.tell("FrameArenaRecorderPlugin");
+    };
+    let Some(mut recorder) = recorder else { return };
+    let exits = exits.read().next().is_some();
+    recorder.note(&report);
+    if timer.is_due(now(time.as_deref()), recorder.interval) || exits {
+        let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
+        recorder.end_interval(elapsed);
+    }
+    if exits {
+        recorder.finish();
     }
 }
 
 /// What all arenas used so far: see [`FrameArenaRecorderPlugin`].
 #[derive(Resource, Default)]
 pub struct FrameArenaRecorder {
+    file: Option<PathBuf>,
+    interval: Duration,
     lines: Vec<(Duration, Line)>,
     /// Those of the interval that has not ended.
     open: Vec<Line>,
@@ -106,13 +110,7 @@ pub struct FrameArenaRecorder {
 struct Line {
     arenas: Arc<str>,
     subject: Subject,
-    used_bytes: usize,
-    peak_bytes: usize,
-    /// What is reserved for all together; the capacity of one worker.
-    held_bytes: usize,
-    overflows: u64,
-    refusals: u64,
-    stale_lookups: u64,
+    figures: Figures,
 }
 
 /// Whose figures they are.
@@ -134,7 +132,7 @@ impl fmt::Display for Subject {
     }
 }
 
-const HEADER: &str = "seconds,arenas,worker,used_bytes,peak_bytes,reserved_bytes,overflows,\
+const HEADER: &str = "seconds,arenas,worker,used_bytes,peak_bytes,held_bytes,reserved_bytes,\
                       refusals,stale_lookups\n";
 
 impl FrameArenaRecorder {
@@ -147,28 +145,24 @@ impl FrameArenaRecorder {
         for (end, line) in &self.lines {
             // A name may contain anything.
             let worker = line.subject.to_string().replace(['"', ',', '\n'], " ");
+            let Figures {
+                used_bytes,
+                peak_bytes,
+                held_bytes,
+                reserved_bytes,
+                refusals,
+                stale_lookups,
+            } = line.figures;
             // Writing to a string does not fail.
             let _ = writeln!(
                 table,
-                "{:.3},{},{worker},{},{},{},{},{},{}",
+                "{:.3},{},{worker},{used_bytes},{peak_bytes},{held_bytes},{reserved_bytes},\
+                 {refusals},{stale_lookups}",
                 end.as_secs_f64(),
                 line.arenas,
-                line.used_bytes,
-                line.peak_bytes,
-                line.held_bytes,
-                line.overflows,
-                line.refusals,
-                line.stale_lookups,
             );
         }
         table
-    }
-
-    /// Returns a picture, as SVG: over the time of the run, the peak of each set of arenas and what it
-    /// used, and the peaks of its busiest workers. With the feature `sites` also those of
-    /// the sites that took most.
-    pub fn svg(&self) -> String {
-        picture::picture(&self.lines)
     }
 
     /// Returns settings that would suit what was recorded, as code to paste.
@@ -192,47 +186,27 @@ impl FrameArenaRecorder {
 
     fn note_lines(&mut self, report: &ArenaReport) {
         let usage = &report.usage;
-        let line = self.line(&report.prefix, Subject::All);
-        line.used_bytes = line.used_bytes.max(usage.used_bytes);
-        line.peak_bytes = line.peak_bytes.max(usage.peak_bytes);
-        line.held_bytes = line.held_bytes.max(usage.reserved_bytes);
-        line.overflows += u64::from(usage.overflows);
-        line.refusals += u64::from(usage.refusals);
-        line.stale_lookups += usage.stale_lookups;
+        self.note_line(report, Subject::All, &usage.figures);
         for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
-            let line = self.line(&report.prefix, Subject::Worker(Arc::clone(&worker.name)));
-            line.used_bytes = line.used_bytes.max(worker.used_bytes);
-            line.peak_bytes = line.peak_bytes.max(worker.peak_bytes);
-            line.held_bytes = line.held_bytes.max(worker.capacity_bytes);
-            line.overflows += u64::from(worker.overflows);
+            let subject = Subject::Worker(Arc::clone(&worker.name));
+            self.note_line(report, subject, &worker.figures);
         }
-        for site in usage.sites.iter() {
-            let line = self.line(&report.prefix, Subject::Site(site.site));
-            line.used_bytes = line.used_bytes.max(site.used_bytes);
-            line.peak_bytes = line.peak_bytes.max(site.peak_bytes);
-            line.refusals += u64::from(site.refusals);
-            line.stale_lookups += site.stale_lookups;
+        for site in &usage.sites {
+            self.note_line(report, Subject::Site(site.site), &site.figures);
         }
     }
 
-    /// Returns the line of the open interval for this part of these arenas.
-    fn line(&mut self, arenas: &str, subject: Subject) -> &mut Line {
-        let is_it = |it: &Line| *it.arenas == *arenas && it.subject == subject;
-        let known = self.open.iter().position(is_it);
-        let index = known.unwrap_or_else(|| {
-            self.open.push(Line {
-                arenas: Arc::from(arenas),
+    /// Adds figures to the line of the open interval for this part of these arenas.
+    fn note_line(&mut self, report: &ArenaReport, subject: Subject, figures: &Figures) {
+        let is_it = |it: &&mut Line| *it.arenas == *report.prefix && it.subject == subject;
+        match self.open.iter_mut().find(is_it) {
+            Some(line) => line.figures.merge(figures),
+            None => self.open.push(Line {
+                arenas: Arc::from(&*report.prefix),
                 subject,
-                used_bytes: 0,
-                peak_bytes: 0,
-                held_bytes: 0,
-                overflows: 0,
-                refusals: 0,
-                stale_lookups: 0,
-            });
-            self.open.len() - 1
-        });
-        &mut self.open[index]
+                figures: *figures,
+            }),
+        }
     }
 
     fn end_interval(&mut self, end: Duration) {
@@ -240,20 +214,114 @@ impl FrameArenaRecorder {
         self.lines.extend(lines.into_iter().map(|line| (end, line)));
     }
 
-    fn finish(&self, table: Option<&Path>, picture: Option<&Path>) {
+    fn finish(&self) {
         info!("settings that would suit this run:\n{}", self.advice());
-        if let Some(file) = table {
-            write_file(file, &self.csv());
-        }
-        if let Some(file) = picture {
-            write_file(file, &self.svg());
+        if let Some(file) = &self.file
+            && let Err(error) = fs::write(file, self.csv())
+        {
+            let file = file.display();
+            warn!("the record of the run could not be written to `{file}`: {error}");
         }
     }
 }
 
-fn write_file(file: &Path, text: &str) {
-    if let Err(error) = fs::write(file, text) {
-        let file = file.display();
-        warn!("the record of the run could not be written to `{file}`: {error}");
+/// What is to be known of a run for choosing settings.
+struct Advice {
+    label: String,
+    periods: u64,
+    /// The highest peak of one worker.
+    worker_peak_bytes: usize,
+    /// The largest allocation that was refused.
+    refused_bytes: usize,
+    reserved_bytes: usize,
+    scratch_bytes: usize,
+    workers: usize,
+    generations: usize,
+}
+
+impl Advice {
+    fn of(label: &str) -> Self {
+        Self {
+            label: label.to_owned(),
+            periods: 0,
+            worker_peak_bytes: 0,
+            refused_bytes: 0,
+            reserved_bytes: 0,
+            scratch_bytes: 0,
+            workers: 0,
+            generations: 0,
+        }
+    }
+
+    /// Notes the figures of the last period, and returns whether it is a new one.
+    fn note(&mut self, report: &ArenaReport) -> bool {
+        let usage = &report.usage;
+        let is_new = self.periods != report.periods;
+        self.periods = report.periods;
+        // Not the peak of the last period: several may have ended in a frame.
+        let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
+        self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
+        self.refused_bytes = usage.largest_refusal_bytes;
+        self.reserved_bytes = self.reserved_bytes.max(usage.reserved_bytes);
+        self.scratch_bytes = self.scratch_bytes.max(usage.scratch_high_watermark_bytes);
+        self.workers = self.workers.max(usage.workers.len());
+        self.generations = self.generations.max(usage.generations);
+        is_new
+    }
+
+    /// Returns a budget with some room above what was reserved, and for what was refused.
+    fn budget_bytes(&self) -> usize {
+        enough_for(self.reserved_bytes.saturating_add(self.refused_bytes))
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (label, periods) = (&self.label, Count(self.periods, "period"));
+        if self.worker_peak_bytes == 0 && self.refused_bytes == 0 {
+            return writeln!(f, "// {label}: not used in {periods}");
+        }
+        writeln!(f, "// {label}, after {periods}")?;
+        writeln!(f, "FrameArenaSettings {{")?;
+        writeln!(
+            f,
+            "    // The busiest worker took {}.",
+            Bytes(self.worker_peak_bytes)
+        )?;
+        if self.refused_bytes > 0 {
+            writeln!(
+                f,
+                "    // A limit refused allocations of up to {}.",
+                Bytes(self.refused_bytes)
+            )?;
+        }
+        writeln!(
+            f,
+            "    // {}, {}; {} were reserved.",
+            Count(self.workers as u64, "worker"),
+            Count(self.generations as u64, "generation"),
+            Bytes(self.reserved_bytes)
+        )?;
+        writeln!(
+            f,
+            "    budget_bytes: Some({}),",
+            Shifted(self.budget_bytes())
+        )?;
+        writeln!(f, "    ..Default::default()")?;
+        writeln!(f, "}}")
+    }
+}
+
+/// A number of bytes as code: `2 << 20`.
+struct Shifted(usize);
+
+impl fmt::Display for Shifted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(bytes) = *self;
+        match bytes {
+            bytes if bytes.is_multiple_of(1 << 20) => write!(f, "{} << 20", bytes >> 20),
+            bytes if bytes.is_multiple_of(1 << 10) => write!(f, "{} << 10", bytes >> 10),
+            bytes => write!(f, "{bytes}"),
+        }
     }
 }

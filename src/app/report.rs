@@ -1,13 +1,19 @@
 //! The figures of all arenas of an app, in one place.
 #![forbid(unsafe_code)]
 
+use std::any::TypeId;
 use std::mem;
 
+use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use bevy_platform::time::Instant;
 use tracing::warn;
 
-use super::warnings::Warnings;
+use super::diagnostics::UsagePublisher;
+use super::problems::Warnings;
 use crate::arenas::{FrameArenas, FrameUsage};
+use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
 
 /// The figures of all arenas of an app, in the main world: of the frame, of other paces, and of
@@ -30,13 +36,15 @@ use crate::settings::FrameArenaSettings;
 /// let frame = report.get("frame_arena").unwrap();
 /// assert_eq!(frame.label, "Frame arenas");
 /// assert_eq!(frame.usage.used_bytes, 1000);
-/// assert_eq!(frame.totals.periods, 1);
+/// assert_eq!(frame.periods, 1);
 /// ```
-#[derive(Resource, Debug)]
+#[derive(Resource)]
 pub struct FrameArenaReport {
     /// Whether problems are logged, each once, as warnings. Default: yes.
     pub warnings: bool,
-    arenas: Vec<ArenaReport>,
+    /// How many values the diagnostics of the frame keep, if it has any.
+    frame_history: Option<usize>,
+    entries: Vec<Entry>,
 }
 
 /// The figures of one set of arenas.
@@ -51,56 +59,152 @@ pub struct ArenaReport {
     pub settings: FrameArenaSettings,
     /// The figures of the period that ended last.
     pub usage: FrameUsage,
-    /// What happened since the start.
-    pub totals: ArenaTotals,
-    /// The period that goes on: of a level, for one, whose end is far. Nothing for the frame, and for
-    /// sub-apps: theirs end soon.
-    pub so_far: PeriodSoFar,
-}
-
-/// What a period has used that has not ended, as of the end of the last frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PeriodSoFar {
-    /// Bytes in use by all workers.
-    pub used_bytes: usize,
-    /// Bytes that all workers and generations hold from the global allocator.
-    pub reserved_bytes: usize,
-}
-
-/// What happened in all periods of one set of arenas: the difference of two is what happened in
-/// between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ArenaTotals {
     /// Periods that have ended.
     pub periods: u64,
-    /// The sum of [`FrameUsage::overflows`].
-    pub overflows: u64,
-    /// The sum of [`FrameUsage::refusals`].
-    pub refusals: u64,
-    /// The sum of [`FrameUsage::stale_lookups`].
-    pub stale_lookups: u64,
+    /// What was counted in all of them, and the highest bytes of any.
+    pub totals: Figures,
+    /// The bytes of the period that goes on, as of the end of the last frame: of a level, e.g., whose
+    /// end is far. Nothing for the frame, and for sub-apps: theirs end soon.
+    pub so_far: Figures,
+}
+
+/// One set of arenas, and what is done with its figures.
+struct Entry {
+    /// The resource that they are of, in this world.
+    pace: Option<TypeId>,
+    report: ArenaReport,
+    publisher: Option<UsagePublisher>,
+    warned: Warnings,
+}
+
+/// Which entry is meant.
+#[derive(Clone, Copy)]
+pub(super) enum Key<'a> {
+    Pace(TypeId),
+    Prefix(&'a str),
+}
+
+/// What an entry is added with.
+pub(super) struct NewEntry<'a> {
+    pub(super) label: String,
+    pub(super) prefix: &'a str,
+    /// How many values its diagnostics keep, if it has any.
+    pub(super) history: Option<usize>,
 }
 
 impl FrameArenaReport {
     /// Returns the figures of the arenas whose diagnostics begin with `prefix`.
     pub fn get(&self, prefix: &str) -> Option<&ArenaReport> {
-        self.arenas.iter().find(|arenas| arenas.prefix == prefix)
+        self.iter().find(|arenas| arenas.prefix == prefix)
     }
 
     /// Returns the figures of all arenas, the frame's first; others as they were added.
     pub fn iter(&self) -> impl Iterator<Item = &ArenaReport> {
-        self.arenas.iter()
+        self.entries.iter().map(|entry| &entry.report)
     }
 
     /// Whether there is nothing that has figures.
     pub(crate) fn is_empty(&self) -> bool {
-        self.arenas.is_empty()
+        self.entries.is_empty()
     }
 
-    fn get_mut(&mut self, prefix: &str) -> Option<&mut ArenaReport> {
-        self.arenas.iter_mut().find(|it| it.prefix == prefix)
+    /// Adds arenas to the report of a world, so that its readers find them from the start, and to
+    /// its diagnostics. Returns whether it did.
+    ///
+    /// Not if there are others with this prefix: figures of two arenas under one name would be worth
+    /// nothing.
+    pub(super) fn add(
+        world: &mut World,
+        entry: NewEntry<'_>,
+        pace: Option<TypeId>,
+        settings: &FrameArenaSettings,
+    ) -> bool {
+        let NewEntry {
+            label,
+            prefix,
+            history,
+        } = entry;
+        let mut report = world.get_resource_or_init::<Self>();
+        if report.get(prefix).is_some() {
+            warn!(
+                "two arenas would publish their figures as `{prefix}/…`, so the second publishes \
+                 none; give it a `diagnostics_prefix` of its own"
+            );
+            return false;
+        }
+        let is_frame = prefix == FRAME_PREFIX;
+        let history = history.or(report.frame_history.filter(|_| is_frame));
+        let place = if is_frame { 0 } else { report.entries.len() };
+        let entry = Entry {
+            pace,
+            report: ArenaReport {
+                label,
+                prefix: prefix.to_owned(),
+                settings: settings.clone(),
+                usage: FrameUsage::default(),
+                periods: 0,
+                totals: Figures::default(),
+                so_far: Figures::default(),
+            },
+            publisher: history.map(|length| UsagePublisher::new(prefix, length)),
+            warned: Warnings::default(),
+        };
+        report.entries.insert(place, entry);
+        if let Some(length) = history {
+            let mut store = world.get_resource_or_init::<DiagnosticsStore>();
+            UsagePublisher::new(prefix, length).register(&mut store);
+        }
+        true
+    }
+
+    /// Has the figures of the frame published, whether it is in the report yet or will be.
+    pub(super) fn publish_frame(world: &mut World, history: usize) {
+        let publisher = UsagePublisher::new(FRAME_PREFIX, history);
+        publisher.register(&mut world.get_resource_or_init::<DiagnosticsStore>());
+        let mut report = world.get_resource_or_init::<Self>();
+        report.frame_history = Some(history);
+        if let Some(entry) = report.entry(Key::Prefix(FRAME_PREFIX)) {
+            entry.publisher = Some(publisher);
+        }
+    }
+
+    /// Takes in the figures of the period that has just ended, warns of new problems, and publishes
+    /// the figures where there is a store and a clock.
+    pub(super) fn end_period(
+        &mut self,
+        key: Key<'_>,
+        arenas: &FrameArenas,
+        store: Option<(&mut DiagnosticsStore, Instant)>,
+    ) {
+        let warns = self.warnings;
+        let Some(entry) = self.entry(key) else {
+            return;
+        };
+        entry.report.end_period(arenas);
+        if warns {
+            entry.warned.warn(&entry.report);
+        }
+        if let (Some(publisher), Some((store, now))) = (&mut entry.publisher, store) {
+            publisher.publish(arenas.usage(), now, store);
+        }
+    }
+
+    /// Takes in what the period has used that goes on.
+    pub(super) fn note_so_far(&mut self, key: Key<'_>, arenas: &FrameArenas) {
+        if let Some(entry) = self.entry(key) {
+            entry.report.so_far = Figures {
+                used_bytes: arenas.used_bytes_so_far(),
+                reserved_bytes: arenas.reserved_bytes_so_far(),
+                ..Figures::default()
+            };
+        }
+    }
+
+    fn entry(&mut self, key: Key<'_>) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| match key {
+            Key::Pace(pace) => entry.pace == Some(pace),
+            Key::Prefix(prefix) => entry.report.prefix == prefix,
+        })
     }
 }
 
@@ -108,8 +212,15 @@ impl Default for FrameArenaReport {
     fn default() -> Self {
         Self {
             warnings: true,
-            arenas: Vec::new(),
+            frame_history: None,
+            entries: Vec::new(),
         }
+    }
+}
+
+impl std::fmt::Debug for FrameArenaReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -125,24 +236,15 @@ impl ArenaReport {
         ];
         bytes.into_iter().any(|bytes| bytes > 0) || self.totals.stale_lookups > 0
     }
-}
 
-impl ArenaTotals {
-    fn count(&mut self, usage: &FrameUsage) {
-        self.periods += 1;
-        self.overflows += u64::from(usage.overflows);
-        self.refusals += u64::from(usage.refusals);
-        self.stale_lookups += usage.stale_lookups;
-    }
-
-    /// Returns what happened since `earlier`.
-    pub(crate) fn since(self, earlier: Self) -> Self {
-        Self {
-            periods: self.periods.saturating_sub(earlier.periods),
-            overflows: self.overflows.saturating_sub(earlier.overflows),
-            refusals: self.refusals.saturating_sub(earlier.refusals),
-            stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
+    fn end_period(&mut self, arenas: &FrameArenas) {
+        if self.settings != *arenas.settings() {
+            self.settings.clone_from(arenas.settings());
         }
+        self.usage.clone_from(arenas.usage());
+        self.periods += 1;
+        self.totals.merge(&self.usage.figures);
+        self.so_far = Figures::default();
     }
 }
 
@@ -156,67 +258,6 @@ impl WithoutReport {
     pub(crate) fn tell(&mut self, plugin: &str) {
         if !mem::replace(&mut self.is_told, true) {
             warn!("`{plugin}` finds no arenas to tell of: add `FrameArenaPlugin`, too");
-        }
-    }
-}
-
-/// Writes the figures of one set of arenas into the report, each time a period has ended.
-pub(super) struct UsageReporter {
-    prefix: String,
-    warnings: Warnings,
-}
-
-impl UsageReporter {
-    /// Adds the arenas to the report.
-    pub(super) fn add_to(
-        report: &mut FrameArenaReport,
-        label: String,
-        prefix: &str,
-        settings: &FrameArenaSettings,
-    ) -> Self {
-        let arenas = ArenaReport {
-            label,
-            prefix: prefix.to_owned(),
-            settings: settings.clone(),
-            usage: FrameUsage::default(),
-            totals: ArenaTotals::default(),
-            so_far: PeriodSoFar::default(),
-        };
-        let place = match prefix {
-            FRAME_PREFIX => 0,
-            _ => report.arenas.len(),
-        };
-        report.arenas.insert(place, arenas);
-        Self {
-            prefix: prefix.to_owned(),
-            warnings: Warnings::default(),
-        }
-    }
-
-    /// Writes the figures of the period that has just ended, and warns of what is new and wrong.
-    pub(super) fn report(&mut self, arenas: &FrameArenas, report: &mut FrameArenaReport) {
-        let warns = report.warnings;
-        let Some(entry) = report.get_mut(&self.prefix) else {
-            return;
-        };
-        if entry.settings != *arenas.settings() {
-            entry.settings.clone_from(arenas.settings());
-        }
-        entry.usage.clone_from(arenas.usage());
-        entry.totals.count(&entry.usage);
-        entry.so_far = PeriodSoFar::default();
-        if warns {
-            self.warnings.warn(entry);
-        }
-    }
-
-    /// Writes what the period that goes on has used so far.
-    pub(super) fn report_so_far(&self, arenas: &FrameArenas, report: &mut FrameArenaReport) {
-        if let Some(entry) = report.get_mut(&self.prefix) {
-            entry.so_far = PeriodSoFar {
-                used_bytes: arenas.used_bytes_so_far(),
-                reserved_bytes: arenas.reserved_bytes_so_far(),
-            };
         }
     }
 }
@@ -236,6 +277,30 @@ pub(super) fn label_of(prefix: &str) -> String {
     label
 }
 
+/// Returns the last part of a type's name in words: `fixed step` for `game::FixedStep`.
+pub(super) fn words_of(type_name: &str) -> String {
+    let path = type_name.split('<').next().unwrap_or(type_name);
+    let name = path.rsplit("::").next().unwrap_or(path);
+    let mut words = String::new();
+    let mut ends_a_word = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && ends_a_word {
+            words.push(' ');
+        }
+        ends_a_word = !letter.is_uppercase();
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+/// Returns what the names of the diagnostics begin with, for arenas with this name in words.
+pub(super) fn prefix_of(words: &str) -> String {
+    // A path is split at `/`, and people type it.
+    let is_kept = |letter: char| letter.is_alphanumeric();
+    let name = words.replace(|letter| !is_kept(letter), "_");
+    format!("{name}_arena")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,5 +310,26 @@ mod tests {
         assert_eq!(label_of("frame_arena"), "Frame arenas");
         assert_eq!(label_of("my_tool"), "My tool");
         assert_eq!(label_of(""), "");
+    }
+
+    #[test]
+    fn names_become_words() {
+        for (name, words) in [
+            ("bevy_frame_arena::app::FixedStep", "fixed step"),
+            ("Level", "level"),
+            ("game::net::Tick<game::Server>", "tick"),
+            ("AITick", "aitick"),
+            ("Wave2Boss", "wave2 boss"),
+            ("Öl", "öl"),
+            ("()", "()"),
+        ] {
+            assert_eq!(words_of(name), words);
+        }
+    }
+
+    #[test]
+    fn prefixes_have_no_parts() {
+        assert_eq!(prefix_of("fixed step"), "fixed_step_arena");
+        assert_eq!(prefix_of("a/(b)"), "a__b__arena");
     }
 }

@@ -13,10 +13,9 @@ use bevy_ecs::world::World;
 use tracing::{info, warn};
 
 use super::extracted_frame::ExtractedFrame;
-use super::figures::{FigureSinks, Figures};
-use super::pace::{prefix_of, words_of};
+use super::period::{Sinks, pass_on};
 use super::plugin::FrameArenaPlugin;
-use super::report::label_of;
+use super::report::{FrameArenaReport, Key, NewEntry, label_of, prefix_of, words_of};
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
@@ -36,8 +35,8 @@ use crate::settings::FrameArenaSettings;
 /// pipelined rendering. A world that falls behind parks generations; see
 /// [`FrameUsage::parked`](crate::FrameUsage::parked).
 ///
-/// The plugin takes effect in [`Plugin::finish`], in any order with others; who drives an app by
-/// hand calls [`App::finish`]. Without such a sub-app it does nothing; without
+/// The plugin takes effect in [`Plugin::finish`], in any order with others; if you drive the app
+/// yourself, call [`App::finish`]. Without such a sub-app it does nothing; without
 /// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has a
 /// `FrameArenaPlugin` itself goes on swapping its own arenas.
 ///
@@ -117,13 +116,17 @@ impl FrameArenaSubAppPlugin {
         }
     }
 
-    fn figures(&self, app: &mut App) -> Option<PublishedFigures> {
-        let history = Some(DEFAULT_MAX_HISTORY_LENGTH);
-        let main = app.world_mut();
+    /// Adds the sub-app's arenas to the report of the main world.
+    fn add_figures(&self, app: &mut App) -> Option<ReportedArenas> {
         let prefix = self.diagnostics_prefix.as_deref()?;
-        let name = (label_of(prefix), prefix);
-        let figures = Figures::add_to(main, name, history, &self.settings)?;
-        Some((figures, SystemState::new(main)))
+        let entry = NewEntry {
+            label: label_of(prefix),
+            prefix,
+            history: Some(DEFAULT_MAX_HISTORY_LENGTH),
+        };
+        let main = app.world_mut();
+        FrameArenaReport::add(main, entry, None, &self.settings)
+            .then(|| (prefix.to_owned(), SystemState::new(main)))
     }
 
     /// Says what holding more than one frame costs.
@@ -144,8 +147,8 @@ impl FrameArenaSubAppPlugin {
     }
 }
 
-/// The figures of the sub-app's arenas, and the way into the main world for them.
-type PublishedFigures = (Figures, SystemState<FigureSinks<'static>>);
+/// The prefix of the sub-app's figures, and the way into the main world for them.
+type ReportedArenas = (String, SystemState<Sinks<'static>>);
 
 impl Plugin for FrameArenaSubAppPlugin {
     fn build(&self, _app: &mut App) {}
@@ -158,7 +161,7 @@ impl Plugin for FrameArenaSubAppPlugin {
             return;
         }
         self.tell_cost(app.world());
-        let mut figures = self.figures(app);
+        let mut figures = self.add_figures(app);
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
         };
@@ -240,9 +243,9 @@ fn swap_scratch(sub: &mut World) {
     }
 }
 
-fn publish((figures, sinks): &mut PublishedFigures, main: &mut World, sub: &World) {
+fn publish((prefix, sinks): &mut ReportedArenas, main: &mut World, sub: &World) {
     let arenas = sub.get_resource::<FrameArenas>();
     if let (Some(arenas), Ok(sinks)) = (arenas, sinks.get_mut(main)) {
-        figures.end_period(arenas, sinks);
+        pass_on(Key::Prefix(prefix), arenas, sinks);
     }
 }

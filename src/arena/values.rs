@@ -153,7 +153,6 @@ impl FrameArena {
         if size_of::<T>() == 0 {
             return None;
         }
-        self.sites.note_allocation();
         self.cursor
             .take_shared(size_of::<T>(), beyond_cursor(align_of::<T>()))
     }

@@ -12,7 +12,7 @@ use crate::arena::{FrameArena, Store};
 use crate::handles::{FrameHandle, HandleError};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
-use crate::sites::{Line, SiteTable};
+use crate::sites::{Site, SiteTable};
 use crate::stamp::{self, Stamp};
 
 /// What all generations of one `FrameArenas` have in common.
@@ -151,7 +151,7 @@ impl Generation {
     #[track_caller]
     pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
         self.common.misses.note(why);
-        self.common.stale_sites.note_stale(Line::caller());
+        self.common.stale_sites.note_stale(Site::caller());
     }
 }
 

@@ -9,8 +9,10 @@ use super::ring::Ring;
 use super::scratch::ScratchStore;
 use super::thread::ThreadToken;
 use super::usage::FrameUsage;
-use super::worker::{Figures, Worker};
+use super::worker::Worker;
 use crate::arena::Memory;
+use crate::figures::Figures;
+use crate::sites;
 
 /// A worker that has been idle for longer is no longer listed.
 const MAX_IDLE_PERIODS: u32 = 600;
@@ -48,15 +50,15 @@ impl Meter {
             // A thread that asked for its arena and left it alone is not a worker of this period.
             if figures.peak_bytes > 0 {
                 let line = self.line_of(thread, worker);
-                self.usage.add(line, figures);
+                self.usage.add(line, &figures);
             }
         }
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
-        (usage.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
-        usage.refusals = common.store.take_refusals();
-        if usage.refusals > 0 {
+        (usage.figures.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
+        usage.figures.refusals = common.store.take_refusals().into();
+        if usage.figures.refusals > 0 {
             usage.largest_refusal_bytes = common.store.largest_refusal_bytes();
         }
     }
@@ -64,15 +66,15 @@ impl Meter {
     /// Measures who has the memory, of which `kept_bytes` are kept for handles.
     pub(super) fn note_memory(&mut self, memory: Memory, kept_bytes: usize) {
         let usage = &mut self.usage;
-        usage.reserved_bytes = memory.reserved_bytes;
+        usage.figures.reserved_bytes = memory.reserved_bytes;
         usage.free_bytes = memory.free_bytes;
         usage.kept_bytes = kept_bytes;
-        usage.held_bytes = memory.reserved_bytes - memory.free_bytes - kept_bytes;
+        usage.figures.held_bytes = memory.reserved_bytes - memory.free_bytes - kept_bytes;
     }
 
     /// Takes memory out of the figures that was given back: it was free when the period ended.
     pub(super) fn note_trim(&mut self, freed_bytes: usize) {
-        self.usage.reserved_bytes -= freed_bytes;
+        self.usage.figures.reserved_bytes -= freed_bytes;
         self.usage.free_bytes -= freed_bytes;
     }
 
@@ -85,8 +87,8 @@ impl Meter {
     /// Measures the scratch memory after the swap.
     pub(super) fn note_scratch(&mut self, scratch: &mut ScratchStore) {
         self.usage.scratch_high_watermark_bytes = scratch.high_watermark_bytes();
-        self.usage.sites.append(scratch.sites());
-        self.usage.sites.finish();
+        sites::append(&mut self.usage.sites, scratch.sites());
+        sites::finish(&mut self.usage.sites);
     }
 
     /// Starts the figures of another period; what outlives a period is kept.
@@ -130,15 +132,12 @@ impl FrameUsage {
     /// Starts the figures of another period, and returns how long the idlest worker has been idle.
     fn begin(&mut self, period: u64) -> u32 {
         self.frame = period;
-        self.used_bytes = 0;
-        self.peak_bytes = 0;
+        self.figures = Figures::default();
         self.sites.clear();
         self.active_workers = 0;
         let mut longest = 0;
         for worker in &mut self.workers {
-            worker.used_bytes = 0;
-            worker.peak_bytes = 0;
-            worker.held_bytes = 0;
+            worker.figures = Figures::default();
             worker.idle_frames += 1;
             longest = longest.max(worker.idle_frames);
         }
@@ -146,14 +145,11 @@ impl FrameUsage {
     }
 
     /// Adds one thread's figures.
-    fn add(&mut self, line: usize, figures: Figures) {
-        self.used_bytes += figures.used_bytes;
-        self.peak_bytes += figures.peak_bytes;
+    fn add(&mut self, line: usize, figures: &Figures) {
+        self.figures.add(figures);
         self.active_workers += 1;
         let worker = &mut self.workers[line];
-        worker.used_bytes += figures.used_bytes;
-        worker.peak_bytes += figures.peak_bytes;
-        worker.held_bytes += figures.held_bytes;
+        worker.figures.add(figures);
         worker.idle_frames = 0;
         worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
     }

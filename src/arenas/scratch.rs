@@ -19,7 +19,7 @@ use super::claims::Claims;
 use crate::arena::{ArenaScope, FrameArena, OnOneThread, Store};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
-use crate::sites::{Line, Place, SiteList};
+use crate::sites::{Site, SiteUsage};
 use crate::stamp::{self, Stamp};
 
 /// Temporary memory that is free again at the end of the scope. Use it for what one system, or one
@@ -122,14 +122,14 @@ impl FrameArenas {
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn scratch(&self) -> Scratch<'_> {
-        self.scratch_for(Line::caller())
+        self.scratch_for(Site::caller())
     }
 
-    /// Takes temporary memory for somebody.
+    /// Takes temporary memory for a site.
     #[inline]
-    pub(crate) fn scratch_for(&self, place: impl Place) -> Scratch<'_> {
+    pub(crate) fn scratch_for(&self, site: Site) -> Scratch<'_> {
         let scratch = self.scratch.take();
-        scratch.note_scratch_taken(place);
+        scratch.asked_for_at(site);
         scratch
     }
 }
@@ -242,7 +242,7 @@ pub(super) struct ScratchStore {
     stacks: Claims<Stack>,
     high_watermark_bytes: usize,
     /// Who took scratch in the period that ended last, until the meter asks.
-    sites: SiteList,
+    sites: Vec<SiteUsage>,
     settings: FrameArenaSettings,
     store: Arc<Store>,
 }
@@ -253,7 +253,7 @@ impl ScratchStore {
             stamp: stamp::standalone(),
             stacks: Claims::new(),
             high_watermark_bytes: 0,
-            sites: SiteList::default(),
+            sites: Vec::new(),
             settings: settings.clone(),
             store: Arc::clone(store),
         }
@@ -307,7 +307,7 @@ impl ScratchStore {
 
     /// Returns who took scratch in the period that ended last.
     #[inline(always)]
-    pub(super) fn sites(&mut self) -> &mut SiteList {
+    pub(super) fn sites(&mut self) -> &mut Vec<SiteUsage> {
         &mut self.sites
     }
 

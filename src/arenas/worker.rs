@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::thread::{self, NOBODY, ThreadToken};
 use crate::arena::FrameArena;
+use crate::figures::Figures;
 use crate::sites::SiteTable;
 use crate::stamp::Stamp;
 
@@ -29,14 +30,6 @@ pub(super) struct Worker {
 // - its sites, through `sites`, which are `Sync`.
 // The arena itself is lent by unsafe methods, whose callers promise to be the owner, or alone.
 unsafe impl Sync for Worker {}
-
-/// What others may see of an arena while its owner allocates.
-#[derive(Clone, Copy)]
-pub(super) struct Figures {
-    pub(super) used_bytes: usize,
-    pub(super) peak_bytes: usize,
-    pub(super) held_bytes: usize,
-}
 
 impl Worker {
     pub(super) fn new(arena: FrameArena) -> Self {
@@ -110,6 +103,7 @@ impl Worker {
             used_bytes: arena.used_bytes(),
             peak_bytes: arena.peak_bytes(),
             held_bytes: arena.held_bytes(),
+            ..Figures::default()
         }
     }
 }

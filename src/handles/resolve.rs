@@ -19,7 +19,7 @@ macro_rules! resolve_handles {
             /// is unset; the first of each frame is recorded with its line and its error.
             #[inline]
             #[track_caller]
-            pub fn get<T: ?Sized>(&self, handle: $crate::FrameHandle<T>) -> Option<&T> {
+            pub fn get<T: ?Sized>(&self, handle: $crate::handles::FrameHandle<T>) -> Option<&T> {
                 let found = self.find(handle);
                 if found.is_none() {
                     self.count_miss(handle);
@@ -47,8 +47,8 @@ macro_rules! resolve_handles {
             #[track_caller]
             pub fn resolve<T: ?Sized>(
                 &self,
-                handle: $crate::FrameHandle<T>,
-            ) -> Result<&T, $crate::HandleError> {
+                handle: $crate::handles::FrameHandle<T>,
+            ) -> Result<&T, $crate::handles::HandleError> {
                 match self.get(handle) {
                     Some(value) => Ok(value),
                     None => Err(self.why_not(handle)),
@@ -70,7 +70,7 @@ macro_rules! resolve_handles {
             /// ```
             #[inline]
             #[track_caller]
-            pub fn slice<T>(&self, handle: $crate::FrameHandle<[T]>) -> &[T] {
+            pub fn slice<T>(&self, handle: $crate::handles::FrameHandle<[T]>) -> &[T] {
                 self.get(handle).unwrap_or_default()
             }
 
@@ -85,14 +85,14 @@ macro_rules! resolve_handles {
             /// ```
             #[inline]
             #[track_caller]
-            pub fn text(&self, handle: $crate::FrameHandle<str>) -> &str {
+            pub fn text(&self, handle: $crate::handles::FrameHandle<str>) -> &str {
                 self.get(handle).unwrap_or_default()
             }
 
             #[cold]
             #[inline(never)]
             #[track_caller]
-            fn count_miss<T: ?Sized>(&self, handle: $crate::FrameHandle<T>) {
+            fn count_miss<T: ?Sized>(&self, handle: $crate::handles::FrameHandle<T>) {
                 // A handle that was never set is no sign of a reader that comes too late.
                 if !handle.is_unset() {
                     self.count_stale(|| self.why_not(handle));
@@ -100,7 +100,7 @@ macro_rules! resolve_handles {
             }
         }
 
-        impl<T: ?Sized> std::ops::Index<$crate::FrameHandle<T>> for $type {
+        impl<T: ?Sized> std::ops::Index<$crate::handles::FrameHandle<T>> for $type {
             type Output = T;
 
             /// # Panics
@@ -108,7 +108,7 @@ macro_rules! resolve_handles {
             /// [`HandleError`](crate::HandleError).
             #[inline]
             #[track_caller]
-            fn index(&self, handle: $crate::FrameHandle<T>) -> &T {
+            fn index(&self, handle: $crate::handles::FrameHandle<T>) -> &T {
                 match self.resolve(handle) {
                     Ok(value) => value,
                     Err(error) => panic!("{error}"),

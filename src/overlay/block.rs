@@ -12,16 +12,14 @@ use bevy_ui::prelude::{AlignItems, Node};
 use super::graph::Graph;
 use super::grid::Grid;
 use super::history::History;
-#[cfg(not(feature = "sites"))]
-use super::no_site_rows::SiteRows;
 use super::painter::{Painter, percent};
 use super::parts::{
     Builder, FAINT_TEXT, LETTER_EM, LINE_EM, PEAK, RESERVED, TRACK, USED, WIDTH_EM,
 };
 use super::problem_list::ProblemList;
-#[cfg(feature = "sites")]
 use super::site_rows::SiteRows;
 use crate::app::{ArenaReport, Bytes, Count};
+use crate::sites;
 
 /// Lines for problems, in a block with details and without.
 const PROBLEM_LINES: [usize; 2] = [3, 1];
@@ -49,7 +47,8 @@ struct Details {
     more: Entity,
     graph: Graph,
     grid: Grid,
-    sites: SiteRows,
+    /// With the feature `sites`.
+    sites: Option<SiteRows>,
 }
 
 impl Block {
@@ -100,7 +99,7 @@ impl Block {
             more: builder.text(block, format!("{prefix}/more"), WIDTH_EM / LETTER_EM),
             graph: Graph::spawn(builder, block, prefix),
             grid: Grid::spawn(builder, block, prefix, places),
-            sites: SiteRows::spawn(builder, block, prefix),
+            sites: sites::IS_ON.then(|| SiteRows::spawn(builder, block, prefix)),
         });
         let lines = PROBLEM_LINES[usize::from(details.is_none())];
         Self {
@@ -149,15 +148,14 @@ impl Block {
     fn draw_period(&mut self, painter: &mut Painter, report: &ArenaReport) {
         let ArenaReport {
             usage,
-            totals,
+            periods,
             so_far,
             ..
         } = report;
-        let goes_on = mem::replace(&mut self.periods, totals.periods) == totals.periods;
+        let goes_on = mem::replace(&mut self.periods, *periods) == *periods;
         if goes_on && so_far.used_bytes > 0 {
             let used = Bytes(so_far.used_bytes);
-            let number = totals.periods;
-            return painter.text(self.period, format_args!("period {number}: {used} so far"));
+            return painter.text(self.period, format_args!("period {periods}: {used} so far"));
         }
         let workers = Count(usage.active_workers as u64, "worker");
         let period = match self.details {
@@ -191,7 +189,9 @@ impl Details {
         );
         self.graph.draw(painter, history, interval);
         self.grid.draw(painter, report);
-        self.sites.draw(painter, usage);
+        if let Some(sites) = &self.sites {
+            sites.draw(painter, usage);
+        }
     }
 }
 

@@ -71,8 +71,11 @@ impl Graph {
         painter.text(self.start, format_args!("{seconds:.0} s ago"));
         painter.text_color(self.start, FAINT_TEXT);
         for (column, slot) in self.columns.iter().zip(history.slots()) {
-            painter.height(column.peak, percent(slot.peak_bytes, scale));
-            painter.height(column.used, percent(slot.used_bytes, slot.peak_bytes));
+            painter.height(column.peak, percent(slot.figures.peak_bytes, scale));
+            painter.height(
+                column.used,
+                percent(slot.figures.used_bytes, slot.figures.peak_bytes),
+            );
         }
     }
 }

@@ -10,9 +10,8 @@ use bevy_ui::prelude::{AlignContent, FlexWrap, Node, Overflow, PositionType, Val
 use super::names::{ShortName, natural_order};
 use super::painter::{Painter, percent};
 use super::parts::{Builder, FAINT_TEXT, LETTER_EM, LINE_EM, TRACK, USED, WARNING, WIDTH_EM};
-use crate::app::{ArenaReport, Bytes, is_nearly_full};
+use crate::app::{ArenaReport, Bytes, is_near};
 use crate::arenas::WorkerUsage;
-use crate::settings::OverflowPolicy;
 
 /// Workers in a row.
 pub(super) const IN_A_ROW: usize = 4;
@@ -85,7 +84,11 @@ impl Grid {
         };
         let mut cells = self.cells.iter();
         for (&index, cell) in self.listed[..shown].iter().zip(&mut cells) {
-            cell.draw_worker(painter, &usage.workers[index], report.settings.overflow);
+            cell.draw_worker(
+                painter,
+                &usage.workers[index],
+                report.settings.worker_limit_bytes,
+            );
         }
         let rest = Rest {
             workers: usage.workers.len() - shown,
@@ -142,18 +145,15 @@ impl Cell {
         Self { track, fill, text }
     }
 
-    fn draw_worker(&self, painter: &mut Painter, worker: &WorkerUsage, policy: OverflowPolicy) {
-        let warns = match policy {
-            OverflowPolicy::Grow => worker.overflows > 0,
-            OverflowPolicy::Fail => is_nearly_full(worker) && worker.peak_bytes > 0,
-        };
+    fn draw_worker(&self, painter: &mut Painter, worker: &WorkerUsage, limit: Option<usize>) {
+        let warns = limit.is_some_and(|bytes| is_near(worker, bytes));
         let (mark, color) = if warns { ("!", WARNING) } else { ("", USED) };
         let text = format_args!(
             "{mark}{} {}",
             ShortName::of(&worker.name),
             Bytes(worker.peak_bytes)
         );
-        let part = percent(worker.peak_bytes, worker.capacity_bytes);
+        let part = percent(worker.peak_bytes, limit.unwrap_or(worker.held_bytes));
         self.draw(painter, text, part, color);
     }
 

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use crate::app::{ArenaReport, ArenaTotals, Problem, problems_of};
+use crate::app::{ArenaReport, Problem, problems_of};
+use crate::figures::Figures;
 
 /// Slots that are remembered, and columns of the graph.
 pub(super) const SLOTS: usize = 60;
@@ -14,8 +15,10 @@ pub(super) struct History {
     slots: VecDeque<Slot>,
     /// What was noted since the last slot ended.
     open: Slot,
+    /// How many periods had ended when it was noted last.
+    periods: u64,
     /// The totals before the first slot.
-    before: ArenaTotals,
+    before: Figures,
     /// The last problem of each kind, and the slots since.
     problems: Vec<(Problem, usize)>,
 }
@@ -23,16 +26,17 @@ pub(super) struct History {
 /// The highest figures of the frames of one slot, and the totals at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slot {
-    pub(super) used_bytes: usize,
-    pub(super) peak_bytes: usize,
-    totals: ArenaTotals,
+    pub(super) figures: Figures,
+    totals: Figures,
 }
 
 impl History {
     /// Creates a history that leaves out what happened before.
-    pub(super) fn since(totals: ArenaTotals) -> Self {
+    pub(super) fn since(report: &ArenaReport) -> Self {
+        let totals = report.totals;
         Self {
             before: totals,
+            periods: report.periods,
             open: Slot {
                 totals,
                 ..Slot::default()
@@ -40,12 +44,12 @@ impl History {
             ..Self::default()
         }
     }
+
     /// Notes the figures of a frame.
     pub(super) fn note(&mut self, report: &ArenaReport) {
-        let usage = &report.usage;
-        self.open.used_bytes = self.open.used_bytes.max(usage.used_bytes);
-        self.open.peak_bytes = self.open.peak_bytes.max(usage.peak_bytes);
-        if report.totals != self.open.totals {
+        if report.periods != self.periods {
+            self.periods = report.periods;
+            self.open.figures.merge(&report.usage.figures);
             self.open.totals = report.totals;
             for problem in problems_of(report) {
                 self.note_problem(problem);
@@ -92,14 +96,14 @@ impl History {
 
     /// Returns the highest peak of all slots.
     pub(super) fn highest_bytes(&self) -> usize {
-        let peaks = self.slots.iter().map(|slot| slot.peak_bytes);
+        let peaks = self.slots.iter().map(|slot| slot.figures.peak_bytes);
         peaks.max().unwrap_or_default()
     }
 
     /// Returns what happened in all slots.
-    pub(super) fn events(&self) -> ArenaTotals {
+    pub(super) fn events(&self) -> Figures {
         let end = self.slots.back().map_or(self.before, |slot| slot.totals);
-        end.since(self.before)
+        end.since(&self.before)
     }
 
     /// Returns the last problem of each kind.

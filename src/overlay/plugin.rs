@@ -107,7 +107,7 @@ fn open_window(
         let places = config.worker_places.unwrap_or_else(default_places);
         window::spawn(&mut commands, &config, &report, &state, places);
     } else {
-        let from_now_on = report.iter().map(|arenas| History::since(arenas.totals));
+        let from_now_on = report.iter().map(History::since);
         histories.0 = from_now_on.collect();
     }
 }

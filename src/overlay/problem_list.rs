@@ -9,7 +9,8 @@ use super::history::{History, SLOTS};
 use super::names::ShortName;
 use super::painter::Painter;
 use super::parts::{Builder, FAINT_TEXT, LETTER_EM, WARNING_TEXT, WIDTH_EM};
-use crate::app::{ArenaTotals, Bytes, Cause, Problem};
+use crate::app::{Bytes, Cause, Problem};
+use crate::figures::Figures;
 
 /// A line for each kind of problem of the last seconds; lines without one stay free.
 pub(super) struct ProblemList {
@@ -60,7 +61,7 @@ impl ProblemList {
 /// A problem as short as it goes: the log has the rest.
 struct InWords<'a> {
     problem: &'a Problem,
-    events: ArenaTotals,
+    events: Figures,
     seconds: f32,
 }
 
@@ -72,27 +73,16 @@ impl fmt::Display for InWords<'_> {
             seconds,
         } = self;
         match problem {
-            Problem::Overflow {
-                worker,
-                peak_bytes,
-                cause,
-            } => write!(
-                f,
-                "! OVERFLOW {} in {seconds:.0} s: {} took {}, {cause}",
-                events.overflows,
-                ShortName::of(worker),
-                Bytes(*peak_bytes),
-            ),
             Problem::NearLimit {
                 worker,
                 peak_bytes,
-                capacity_bytes,
+                limit_bytes,
             } => write!(
                 f,
                 "! ABOVE 90 %: {} took {} of {}",
                 ShortName::of(worker),
                 Bytes(*peak_bytes),
-                Bytes(*capacity_bytes),
+                Bytes(*limit_bytes),
             ),
             Problem::Refused { cause, .. } => write!(
                 f,

@@ -18,8 +18,8 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleThreadedExecutor};
 use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
-    ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSchedule,
-    FrameArenaSettings, FrameArenas, FrameHandle, LivesFor, PaceEnd, PaceSystems, Paces,
+    ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaReport,
+    FrameArenaSchedule, FrameArenaSettings, FrameArenas, FrameHandle, LivesFor, PaceEnd,
 };
 use static_assertions::assert_impl_all;
 
@@ -129,9 +129,9 @@ fn a_system_that_wants_to_be_outside_of_the_edges_has_its_way() {
         .add_systems(
             Tick,
             (
-                see::<Tick>("before").before(PaceSystems::BeforeAll),
+                see::<Tick>("before").before(ArenasOf::<Tick>::end_period),
                 (see::<Tick>("first"), see::<Level>("last")).chain(),
-                see::<Level>("after").after(PaceSystems::AfterAll),
+                see::<Level>("after").after(ArenasOf::<Level>::end_period),
             ),
         );
     app.world_mut().run_schedule(Tick);
@@ -164,6 +164,24 @@ fn several_paces_end_in_one_schedule_and_one_pace_in_several() {
     app.world_mut().run_schedule(Lost);
     app.world_mut().run_schedule(Tick);
     assert_eq!((period::<Level>(&app), period::<Match>(&app)), (2, 3));
+}
+
+#[test]
+fn a_period_may_end_at_the_start_and_at_the_end_of_one_schedule() {
+    let both = FrameArenaPacePlugin::<Tick>::at_start_of(Tick);
+    let mut app = App::new();
+    app.init_resource::<Seen>()
+        .add_plugins(FrameArenaPacePlugin {
+            ends: vec![both.ends[0], PaceEnd::AtEndOf(Tick.intern())],
+            ..both
+        })
+        .add_systems(Tick, see::<Tick>("between"));
+    app.finish();
+    for run in 0..3 {
+        app.world_mut().run_schedule(Tick);
+        assert_eq!(seen(&mut app), [("between", 2 * run + 1)]);
+        assert_eq!(period::<Tick>(&app), 2 * run + 2);
+    }
 }
 
 #[test]
@@ -303,16 +321,14 @@ fn each_pace_has_its_own_settings_label_and_figures() {
     assert_eq!(value(&app, "frame_arena/used"), Some(0.0));
     assert_eq!(value(&app, "fixed_step_arena/used"), None);
 
-    let paces = app.world().resource::<Paces>().iter();
-    let paces: Vec<_> = paces
-        .map(|pace| (&*pace.label, pace.diagnostics_prefix.as_deref()))
-        .collect();
+    let report = app.world().resource::<FrameArenaReport>().iter();
+    let names: Vec<_> = report.map(|it| (&*it.label, &*it.prefix)).collect();
     assert_eq!(
-        paces,
+        names,
         [
-            ("ai tick", Some("ai_tick_arena")),
-            ("the level", Some("world")),
-            ("fixed step", None)
+            ("Frame arenas", "frame_arena"),
+            ("Ai tick arenas", "ai_tick_arena"),
+            ("The level arenas", "world"),
         ]
     );
 }
@@ -331,11 +347,10 @@ fn two_paces_of_one_name_do_not_mix_their_figures() {
     second.local().alloc_slice_fill_copy(1 << 20, 0_u8);
     app.world_mut().run_schedule(Tick);
     assert_eq!(value(&app, "level_arena/used"), Some(0.0));
-    let paces = app.world().resource::<Paces>().iter();
-    let prefixes: Vec<_> = paces
-        .map(|pace| pace.diagnostics_prefix.as_deref())
-        .collect();
-    assert_eq!(prefixes, [Some("level_arena"), None]);
+    let report = app.world().resource::<FrameArenaReport>();
+    assert_eq!(report.iter().count(), 1);
+    let first = report.get("level_arena").expect("it was first");
+    assert_eq!((first.periods, first.usage.used_bytes), (1, 0));
 }
 
 #[test]
@@ -360,7 +375,7 @@ fn arenas_may_be_there_before_and_be_gone_or_replaced_later() {
     app.world_mut().run_schedule(Tick);
     assert_eq!(value(&app, "tick_arena/used"), Some(1.0));
     app.world_mut().remove_resource::<DiagnosticsStore>();
-    app.world_mut().remove_resource::<Paces>();
+    app.world_mut().remove_resource::<FrameArenaReport>();
     app.world_mut().run_schedule(Tick);
     assert_eq!(period::<Tick>(&app), 2);
 }

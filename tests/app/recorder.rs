@@ -81,38 +81,6 @@ fn the_table_has_the_highest_figures_of_each_second() {
 }
 
 #[test]
-fn the_picture_has_a_chart_for_the_arenas_and_one_for_their_workers() {
-    let mut app = app(Default::default(), Default::default());
-    let empty = app.world().resource::<FrameArenaRecorder>().svg();
-    assert!(empty.ends_with("</svg>\n"), "{empty}");
-    for number in 0..10 {
-        let arenas = app.world().resource::<FrameArenas>();
-        allocate(arenas, &format!("<{number}>"), (number + 1) * 8 * KIB);
-    }
-    play(&mut app);
-    let picture = app.world().resource::<FrameArenaRecorder>().svg();
-    let texts: Vec<&str> = picture
-        .lines()
-        .filter_map(|line| line.strip_suffix("</text>")?.split_once('>'))
-        .map(|(_, text)| text)
-        .collect();
-    let has = |text: &str| assert!(texts.contains(&text), "no `{text}` in {texts:#?}");
-    assert!(texts[0].starts_with("frame_arena, of up to "), "{texts:#?}");
-    // All eleven or twelve workers in the first frame.
-    has("peak: up to 448 KiB");
-    has("frame_arena, peak of each worker");
-    has("&lt;9>: up to 80 KiB");
-    // Eight lines can be told apart.
-    has("and 4 more");
-    has("2.0 s");
-    let drawn = picture.matches("stroke=\"#1971c2\"").count();
-    assert!(
-        drawn >= 4,
-        "a line and its place in the legend, in two charts: {drawn}"
-    );
-}
-
-#[test]
 fn the_settings_it_recommends_hold_the_run_without_a_problem() {
     let settings = FrameArenaSettings {
         block_bytes: KIB,
@@ -178,10 +146,8 @@ fn the_table_is_written_when_the_app_exits() {
         return; // It has no files.
     }
     let file = std::env::temp_dir().join(format!("frame_arena_{}.csv", std::process::id()));
-    let picture = file.with_extension("svg");
     let recorder = FrameArenaRecorderPlugin {
         file: Some(file.clone()),
-        picture: Some(picture.clone()),
         ..Default::default()
     };
     let mut app = app(Default::default(), recorder);
@@ -192,7 +158,4 @@ fn the_table_is_written_when_the_app_exits() {
     let written = std::fs::read_to_string(&file).expect("the table is there");
     std::fs::remove_file(&file).expect("it can go");
     assert!(written.lines().count() > 3);
-    let drawn = std::fs::read_to_string(&picture).expect("the picture is there");
-    std::fs::remove_file(&picture).expect("it can go");
-    assert!(drawn.starts_with("<svg "));
 }

@@ -183,7 +183,7 @@ fn check_figures(arenas: Res<FrameArenas>, expected: Res<Expected>, mut totals: 
     assert!(usage.generations >= 2 + usage.parked);
     assert!(usage.used_bytes <= usage.high_watermark_bytes);
     totals.used_bytes += used as u64;
-    totals.overflows += u64::from(usage.overflows);
+    totals.overflows += usage.overflows;
     totals.most_parked = totals.most_parked.max(usage.parked);
     totals.most_reserved_bytes = totals.most_reserved_bytes.max(usage.reserved_bytes);
 }

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use crate::arena::{FrameArena, Returning};
 use crate::panics::FirstPanic;
-use crate::sites::SiteList;
+use crate::sites::SiteUsage;
 use crate::stamp::{Stamp, UNSET};
 
 type Link = Option<NonNull<Slot>>;
@@ -98,7 +98,11 @@ impl Stack {
     /// # Safety
     /// No thread uses the stack, and no guard of it lives: the caller holds the `&mut` of what
     /// lends the stacks.
-    pub(super) unsafe fn end_period(&self, sites: &mut SiteList, panic: &mut FirstPanic) -> usize {
+    pub(super) unsafe fn end_period(
+        &self,
+        sites: &mut Vec<SiteUsage>,
+        panic: &mut FirstPanic,
+    ) -> usize {
         // SAFETY: the caller promises that no guard lives.
         if unsafe { self.count_free() } != self.made.get() {
             // SAFETY: as above.

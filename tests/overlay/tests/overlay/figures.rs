@@ -105,7 +105,7 @@ fn compare_with_usage(app: &mut App) {
         let index = left.iter().position(|worker| *worker.name == *thread);
         let worker = left.remove(index.expect("each cell has its worker"));
         assert_eq!(amount, size(worker.peak_bytes));
-        assert_eq!(bar, part(worker.peak_bytes, worker.capacity_bytes));
+        assert_eq!(bar, part(worker.peak_bytes, worker.reserved_bytes));
         assert_eq!(name.starts_with('!'), worker.overflows > 0);
         sum += worker.peak_bytes;
     }

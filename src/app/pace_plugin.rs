@@ -11,9 +11,10 @@ use bevy_ecs::schedule::{
     ApplyDeferred, InternedScheduleLabel, IntoScheduleConfigs, Schedule, ScheduleLabel, SystemSet,
 };
 
-use super::{ArenasOf, FixedStep, PaceInfo, PaceSystems, Paces, keep_edges, prefix_of, words_of};
-use crate::app::figures::Figures;
-use crate::app::report::label_of;
+use super::edges::{Edge, keep_edges};
+use super::pace::{ArenasOf, FixedStep};
+use super::period::{add_arenas, tend};
+use super::report::{NewEntry, label_of, prefix_of, words_of};
 use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// Adds [`ArenasOf<P>`](ArenasOf), and ends its periods.
@@ -198,27 +199,15 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
 
 impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
     fn build(&self, app: &mut App) {
-        if !app.world().contains_resource::<ArenasOf<P>>() {
-            app.insert_resource(ArenasOf::<P>::new(self.settings.clone()));
-        }
         let prefix = self.diagnostics_prefix.as_deref();
-        let figures = prefix.and_then(|prefix| {
-            let name = (label_of(&format!("{} arena", self.label)), prefix);
-            let history = Some(DEFAULT_MAX_HISTORY_LENGTH);
-            Figures::add_to(app.world_mut(), name, history, &self.settings)
+        let entry = prefix.map(|prefix| NewEntry {
+            label: label_of(&format!("{} arena", self.label)),
+            prefix,
+            history: Some(DEFAULT_MAX_HISTORY_LENGTH),
         });
-        let info = PaceInfo {
-            label: self.label.to_string(),
-            diagnostics_prefix: figures
-                .is_some()
-                .then(|| prefix.map(str::to_owned))
-                .flatten(),
-        };
-        app.init_resource::<Paces>();
-        let mut paces = app.world_mut().resource_mut::<Paces>();
-        paces.add::<P>(info, figures);
+        add_arenas::<ArenasOf<P>>(app, &self.settings, entry);
         // Whoever reads the arenas then sees no difference.
-        app.add_systems(Last, ArenasOf::<P>::tend.ambiguous_with_all());
+        app.add_systems(Last, tend::<ArenasOf<P>>.ambiguous_with_all());
         self.add_ends(app);
     }
 
@@ -228,24 +217,28 @@ impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
     }
 }
 
-/// The end of the pace with this type, in a schedule.
+/// The end of the pace with this type, at an edge of a schedule.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct EndOf(TypeId);
+struct EndOf(TypeId, Edge);
 
 fn add_end<P: 'static>(end: PaceEnd, schedule: &mut Schedule) {
-    let own = EndOf(TypeId::of::<P>());
+    let edge = match end {
+        PaceEnd::AtStartOf(_) => Edge::BeforeAll,
+        PaceEnd::AtEndOf(_) => Edge::AfterAll,
+    };
+    let own = EndOf(TypeId::of::<P>(), edge);
     if schedule.graph().system_sets.contains(own) {
         return;
     }
     keep_edges(schedule);
     // The order with all others is settled, and several paces that end here do so in any order.
     let end_period = ArenasOf::<P>::end_period.in_set(own).ambiguous_with_all();
-    match end {
-        PaceEnd::AtStartOf(_) => schedule.add_systems(end_period.in_set(PaceSystems::BeforeAll)),
+    match edge {
+        Edge::BeforeAll => schedule.add_systems(end_period.in_set(edge)),
         // Commands may read what is about to go.
-        PaceEnd::AtEndOf(_) => {
+        Edge::AfterAll => {
             let ends = (ApplyDeferred.ambiguous_with_all(), end_period).chain();
-            schedule.add_systems(ends.in_set(PaceSystems::AfterAll))
+            schedule.add_systems(ends.in_set(edge))
         }
     };
 }

@@ -1,4 +1,8 @@
 //! The two edges of a schedule: before all of its systems, and after all of them.
+//!
+//! A build pass, because an order between sets cannot say that: it reaches only systems in a set that
+//! their author named, and a period must end before all systems, those included that are added later.
+//! `indexmap` and `bevy_platform` are named for the signature of the pass.
 #![forbid(unsafe_code)]
 
 use std::collections::HashSet;
@@ -14,26 +18,20 @@ use bevy_platform::hash::FixedHasher;
 use indexmap::IndexSet;
 
 /// Where in a schedule the period of a pace ends.
-///
-/// Systems are kept clear of it without being asked, those included that are added later. One that
-/// says `.before(PaceSystems::BeforeAll)` or `.after(PaceSystems::AfterAll)` has its way.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PaceSystems {
+pub(super) enum Edge {
     /// Before all other systems of the schedule.
     BeforeAll,
     /// After all other systems of the schedule, and the commands they gave.
     AfterAll,
 }
 
-/// Has a schedule keep [`PaceSystems`] at its edges. To do it again changes nothing.
+/// Has a schedule keep the systems of an [`Edge`] there. To do it again changes nothing.
 pub(super) fn keep_edges(schedule: &mut Schedule) {
     schedule.add_build_pass(KeepEdges);
 }
 
 /// Orders the systems of the two sets before and after all others, whenever a schedule is built.
-///
-/// An order between sets cannot say that: it knows those systems alone that are in a set that
-/// their author named.
 #[derive(Debug)]
 struct KeepEdges;
 
@@ -58,8 +56,8 @@ impl ScheduleBuildPass for KeepEdges {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let all: Vec<SystemKey> = dependencies.graph().nodes().collect();
-        let first = systems_in(graph, PaceSystems::BeforeAll);
-        let last = systems_in(graph, PaceSystems::AfterAll);
+        let first = systems_in(graph, Edge::BeforeAll);
+        let last = systems_in(graph, Edge::AfterAll);
         // Those that were put outside on purpose, and the systems of the edge itself.
         let before = reach(dependencies.graph(), &first, Direction::Incoming);
         let after = reach(dependencies.graph(), &last, Direction::Outgoing);
@@ -79,7 +77,7 @@ impl ScheduleBuildPass for KeepEdges {
 }
 
 /// Returns the systems that are in a set themselves.
-fn systems_in(graph: &ScheduleGraph, set: PaceSystems) -> Vec<SystemKey> {
+fn systems_in(graph: &ScheduleGraph, set: Edge) -> Vec<SystemKey> {
     let Some(set) = graph.system_sets.get_key(set.intern()) else {
         return Vec::new();
     };

@@ -1,0 +1,88 @@
+//! The figures that everything is measured by, declared once.
+//!
+//! A new figure is a field here, what the compiler then asks for in this file, and a row of the table
+//! in `app/diagnostics.rs`.
+#![forbid(unsafe_code)]
+
+/// The figures of one period: of all workers, of one worker, or of one line of code.
+///
+/// [`FrameUsage`](crate::FrameUsage), [`WorkerUsage`](crate::WorkerUsage) and
+/// [`SiteUsage`](crate::SiteUsage) deref to it.
+///
+/// ```
+/// use bevy_frame_arena::{Figures, FrameArenas};
+///
+/// let mut arenas = FrameArenas::default();
+/// arenas.local().alloc([0_u64; 100]);
+/// arenas.swap();
+/// let of_all: Figures = arenas.usage().figures;
+/// assert_eq!((of_all.used_bytes, of_all.refusals), (800, 0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Figures {
+    /// Bytes in use when the period ended, with the padding between them.
+    pub used_bytes: usize,
+    /// The most bytes that each worker had in use at once in the period, added up. It is more than
+    /// `used_bytes` where boxes and vectors were dropped before the period ended.
+    pub peak_bytes: usize,
+    /// Bytes of the blocks that were in the arenas of the period when it ended: those of the workers
+    /// and of scratch, or of one worker.
+    pub held_bytes: usize,
+    /// Bytes that all blocks have from the global allocator; 0 for a worker or a line of code.
+    pub reserved_bytes: usize,
+    /// Allocations that a limit refused: that of a worker, or the budget.
+    pub refusals: u64,
+    /// Lookups of stale or foreign handles.
+    pub stale_lookups: u64,
+}
+
+impl Figures {
+    /// Adds those of another worker, or of another part, in the same period.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            used_bytes,
+            peak_bytes,
+            held_bytes,
+            reserved_bytes,
+            refusals,
+            stale_lookups,
+        } = *other;
+        // By wrapping: a site may have freed more than it took.
+        self.used_bytes = self.used_bytes.wrapping_add(used_bytes);
+        self.peak_bytes += peak_bytes;
+        self.held_bytes += held_bytes;
+        self.reserved_bytes += reserved_bytes;
+        self.refusals += refusals;
+        self.stale_lookups += stale_lookups;
+    }
+
+    /// Takes in another period: the highest bytes of both, and the sum of what is counted.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Self {
+            used_bytes,
+            peak_bytes,
+            held_bytes,
+            reserved_bytes,
+            refusals,
+            stale_lookups,
+        } = *other;
+        self.used_bytes = self.used_bytes.max(used_bytes);
+        self.peak_bytes = self.peak_bytes.max(peak_bytes);
+        self.held_bytes = self.held_bytes.max(held_bytes);
+        self.reserved_bytes = self.reserved_bytes.max(reserved_bytes);
+        self.refusals += refusals;
+        self.stale_lookups += stale_lookups;
+    }
+
+    /// Returns what was counted since `earlier`; the bytes are unchanged.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn since(self, earlier: &Self) -> Self {
+        Self {
+            refusals: self.refusals.saturating_sub(earlier.refusals),
+            stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
+            ..self
+        }
+    }
+}
