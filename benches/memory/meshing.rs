@@ -62,7 +62,7 @@ impl Chunk {
     fn new(number: u32) -> Self {
         let voxel = |index: usize| {
             let random = hash(number * VOXELS as u32 + index as u32);
-            let is_rubble = random % 100 < number * 29 % CHUNKS / 2;
+            let is_rubble = random % 100 < number * 29 % CHUNKS / 6;
             let is_solid = (index / (SIDE * SIDE) < SIDE / 2) != is_rubble;
             if is_solid {
                 1 + (random >> 8) as u8 % 2

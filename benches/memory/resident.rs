@@ -13,7 +13,7 @@ pub(crate) const ALONE: &str = "--alone";
 pub(crate) const WORKERS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Frames until every worker has had the large lists.
-const FRAMES: u32 = 200;
+const FRAMES: u32 = 100;
 
 /// The peaks of all ways of a workload, in MiB.
 pub(crate) struct Table {
