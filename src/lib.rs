@@ -182,7 +182,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable, StepCrossing};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
+pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey, PoolMemory};
 pub use settings::{FrameArenaSettings, LivesFor, OverflowPolicy};
 pub use sites::{Site, SiteList, SiteUsage};
 

@@ -143,7 +143,6 @@ fn slots_are_filled_and_visited_in_the_order_of_memory() {
     let keys: Vec<_> = (0..5000_u64).map(|n| pool.insert(n)).collect();
     assert!(pool.iter().map(|(_, &n)| n).eq(0..5000));
     assert!(pool.iter().map(|(key, _)| key).eq(keys.iter().copied()));
-    assert!(keys.is_sorted());
     pool.clear();
     for n in 0..5000 {
         pool.insert(n);
@@ -271,7 +270,7 @@ fn an_arena_that_is_full_is_an_error_and_not_an_abort() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, PoolError::OutOfMemory { .. }), "{error}");
+    assert!(matches!(error, PoolError::Arena(_)), "{error}");
     assert!(panics(|| {
         pool.insert([0; 8]);
     }));
