@@ -17,8 +17,11 @@ use crate::error::ArenaError;
 use crate::panics::FirstPanic;
 use crate::stamp;
 
-/// About as many bytes as a block has: few enough that making one is not felt.
-const BLOCK_BYTES: usize = 4 << 10;
+/// About as many bytes as the first block has.
+const MIN_BLOCK_BYTES: usize = 4 << 10;
+
+/// About as many bytes as a block has at most: few enough that making one is not felt.
+const MAX_BLOCK_BYTES: usize = 32 << 10;
 
 /// Where values are so large that too few would fit into a block of that size.
 const MIN_BLOCK_SLOTS: usize = 8;
@@ -31,7 +34,7 @@ const MIN_BLOCK_SLOTS: usize = 8;
 /// however many objects there are. A stale key, or one of another pool, resolves to nothing, and
 /// never to the object that has the slot now: each key is unique in the process.
 ///
-/// Slots are made in blocks of four kilobytes, and never move: growth copies nothing.
+/// Slots are made in blocks of some kilobytes, and never move: growth copies nothing.
 /// [Iterating](Self::iter) goes through them in the order of memory.
 ///
 /// ```
@@ -342,7 +345,10 @@ impl<T, A: PoolMemory> Pool<T, A> {
         if additional > room {
             return Err(PoolError::Full { slots: self.limit });
         }
-        let usual = (BLOCK_BYTES / size_of::<Slot<T>>()).max(MIN_BLOCK_SLOTS);
+        let [least, most] = [MIN_BLOCK_BYTES, MAX_BLOCK_BYTES]
+            .map(|bytes| (bytes / size_of::<Slot<T>>()).max(MIN_BLOCK_SLOTS));
+        // As many as there are, so that blocks are few.
+        let usual = self.capacity.clamp(least, most);
         let slots = additional.max(usual).min(room);
         let layout = Slot::<T>::block(slots).ok_or(PoolError::Arena(ArenaError::TooLong {
             len: slots,
