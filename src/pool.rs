@@ -607,18 +607,17 @@ impl<T, A> Pool<T, A> {
             if tag == WORN_OUT {
                 continue;
             }
-            let (tag, next) = (self.unused_tag, None);
+            let unused = Head {
+                tag: self.unused_tag,
+                next: None,
+            };
             // SAFETY: its value is gone.
-            unsafe { slot.write(Head { tag, next }) };
+            unsafe { slot.write(unused) };
+            let next = Some(slot);
             match last_vacant.replace(slot) {
                 // SAFETY: it was made vacant before.
-                Some(last) => unsafe {
-                    last.write(Head {
-                        tag,
-                        next: Some(slot),
-                    })
-                },
-                None => self.first_vacant = Some(slot),
+                Some(last) => unsafe { last.write(Head { next, ..unused }) },
+                None => self.first_vacant = next,
             }
         }
         panic.resume();
@@ -650,7 +649,7 @@ impl<T, A> Pool<T, A> {
             tag: key.tag + 1,
             next: self.first_vacant,
         };
-        if head.tag % (1 << USE_BITS) == 0 {
+        if head.tag.is_multiple_of(1 << USE_BITS) {
             // The next key would have been made before, or be one of another pool.
             head.tag = WORN_OUT;
             self.capacity -= 1;
