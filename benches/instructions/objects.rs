@@ -24,7 +24,7 @@ pub(crate) fn limits() -> impl Iterator<Item = (&'static str, f64)> {
         (INSERT, 24.0),
         (REMOVE, 25.0),
         (GET, 9.0),
-        (VISIT, 13_284.0),
+        (VISIT, 13_060.0),
         (SCOPE, 75.0),
     ];
     pool.into_iter().chain(blocks::limits())
