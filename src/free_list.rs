@@ -1,4 +1,4 @@
-//! `FreeList`: a block of an arena, for containers that free what they outgrow.
+//! `FreeList`: blocks of an arena, for containers that free what they outgrow.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 mod allocator;
@@ -13,25 +13,34 @@ use rlsf::{GRANULARITY, Tlsf};
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
-/// Lists of free blocks by size: 32 for each power of two, up to 512 MiB with 64-bit addresses.
-type Lists<'a> = Tlsf<'a, u32, u32, 24, LISTS_PER_POWER>;
+/// Lists of free blocks by size: 32 for each power of two, up to 64 GiB with 64-bit addresses.
+type Lists<'a> = Tlsf<'a, u32, u32, MAX_POWERS, LISTS_PER_POWER>;
+
+/// As many as fit into 32 bits and into an address.
+const MAX_POWERS: usize = if usize::BITS > 32 { 32 } else { 27 };
 
 const LISTS_PER_POWER: usize = 32;
 
 /// What is in front of each block that is in use.
 const HEADER_BYTES: usize = GRANULARITY / 2;
 
-/// A block of an arena from which containers take memory and give it back. Use it in a system whose
-/// maps and lists grow and shrink again and again: in the arena itself, what they outgrow stays
-/// used until the frame is recycled.
+/// Sizes whose freed blocks wait for the next one of their size: up to 2 KiB with 64-bit addresses.
+const QUICK_SIZES: usize = 64;
+
+/// Memory of an arena that containers take in blocks and give back. Use it in a system whose maps and
+/// lists grow and shrink again and again: in the arena itself, what they outgrow stays used until the
+/// frame is recycled.
 ///
-/// `&FreeList` is an allocator for hashbrown's maps, for the containers of `allocator_api2`, and for
-/// [`Pool`](crate::Pool). Blocks are found, split and joined with their neighbours in constant time,
-/// by the crate [`rlsf`](https://docs.rs/rlsf) (two-level segregated fit).
+/// `&FreeList` is an allocator for hashbrown's maps and for the containers of `allocator_api2`. A
+/// small block that was freed waits for the next one of its size. If none of that size waits, blocks are
+/// found, split and joined with their neighbours in constant time, by the crate
+/// [`rlsf`](https://docs.rs/rlsf) (two-level segregated fit). If all of that is not enough, the list
+/// takes more of the arena, at least as much as it has.
 ///
-/// It does not grow. **A container of another crate aborts the process if it finds no memory**:
-/// reserve with `try_reserve` where that may be, or look at
-/// [`largest_free_bytes`](Self::largest_free_bytes).
+/// **A container of another crate aborts the process if the arena refuses**, as it may under a budget
+/// or [`OverflowPolicy::Fail`](crate::OverflowPolicy::Fail): the trait `Allocator` has no room for the
+/// reason. Call [`try_reserve`](Self::try_reserve) before filling one, or the container's own
+/// `try_reserve` and, if that fails, [`last_error`](Self::last_error).
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenas, FreeList};
@@ -50,12 +59,13 @@ const HEADER_BYTES: usize = GRANULARITY / 2;
 /// What it hands out does not outlive the list, nor the list the arena's frame:
 ///
 /// ```compile_fail,E0505
-/// # use bevy_frame_arena::{FrameArena, FreeList, Pool};
+/// # use bevy_frame_arena::{FrameArena, FreeList};
+/// # use hashbrown::HashMap;
 /// # let arena = FrameArena::default();
 /// let list = FreeList::new_in(4096, &arena);
-/// let mut pool = Pool::new_in(&list);
+/// let mut map = HashMap::new_in(&list);
 /// drop(list);
-/// pool.insert(1);
+/// map.insert(1, 2);
 /// ```
 ///
 /// ```compile_fail,E0502
@@ -77,18 +87,38 @@ const HEADER_BYTES: usize = GRANULARITY / 2;
 /// });
 /// ```
 pub struct FreeList<'a> {
-    /// In the arena, too: they take some kilobytes.
-    lists: RefCell<&'a mut Lists<'a>>,
-    /// A pointer that may access all blocks.
-    region: NonNull<u8>,
-    capacity_bytes: usize,
-    used_bytes: Cell<usize>,
+    arena: &'a FrameArena,
+    /// In the arena, too: it takes some kilobytes.
+    state: &'a State<'a>,
+}
+
+struct State<'a> {
+    /// Just-freed blocks by size, which are in use for `lists`. No more than a multiple of
+    /// `GRANULARITY` makes a difference there, so all of one list are equal.
+    quick: [Cell<Option<NonNull<Waiting>>>; QUICK_SIZES],
+    lists: RefCell<Lists<'a>>,
+    newest: Cell<Option<NonNull<Region>>>,
+    capacity_bytes: Cell<usize>,
+    /// The bytes of the blocks in use, for `lists`.
+    taken_bytes: Cell<usize>,
+    last_error: Cell<Option<ArenaError>>,
+}
+
+/// What a just-freed block begins with.
+struct Waiting {
+    next: Option<NonNull<Waiting>>,
+}
+
+/// What memory of the arena begins with; blocks are behind it.
+#[derive(Clone, Copy)]
+struct Region {
+    bytes: usize,
+    older: Option<NonNull<Region>>,
 }
 
 impl<'a> FreeList<'a> {
     /// Takes memory of an arena, with room for one block of at least `bytes`.
     ///
-    /// No block is larger than 504 MiB (with 64-bit addresses): more than that is several of them.
     /// It takes some kilobytes more, for the lists of free blocks. The arena has all of it back when
     /// it is recycled.
     ///
@@ -116,22 +146,60 @@ impl<'a> FreeList<'a> {
     /// # Errors
     /// If the arena is out of memory or over a limit.
     pub fn try_new_in(bytes: usize, arena: &'a FrameArena) -> Result<Self, ArenaError> {
-        let (layout, capacity_bytes) = region_for(bytes).ok_or(ArenaError::TooLong {
-            len: bytes,
-            element_bytes: 1,
+        let state = arena.try_alloc_with(|| State {
+            quick: [const { Cell::new(None) }; QUICK_SIZES],
+            lists: RefCell::new(Lists::new()),
+            newest: Cell::new(None),
+            capacity_bytes: Cell::new(0),
+            taken_bytes: Cell::new(0),
+            last_error: Cell::new(None),
         })?;
-        let lists = arena.try_alloc_with(Lists::new)?;
-        let region = arena.try_alloc_layout(layout)?;
-        let block = NonNull::slice_from_raw_parts(region, layout.size());
-        // SAFETY: the block is fresh memory of the arena, which nobody else uses and which stays
-        // while the arena is borrowed; the lists borrow it for as long.
-        unsafe { lists.insert_free_block_ptr(block) };
-        Ok(Self {
-            lists: RefCell::new(lists),
-            region,
-            capacity_bytes,
-            used_bytes: Cell::new(0),
-        })
+        let list = Self { arena, state };
+        list.add_region(bytes)?;
+        Ok(list)
+    }
+
+    /// Makes sure that a block of `bytes` can be allocated.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FreeList};
+    /// # let arena = FrameArena::default();
+    /// let list = FreeList::new_in(4096, &arena);
+    /// list.try_reserve(10_000)?;
+    /// assert!(list.largest_free_bytes() >= 10_000);
+    /// # Ok::<(), bevy_frame_arena::ArenaError>(())
+    /// ```
+    pub fn try_reserve(&self, bytes: usize) -> Result<(), ArenaError> {
+        if self.largest_free_bytes() < bytes {
+            self.add_region(bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Returns why the arena refused last, if it ever has.
+    ///
+    /// # Examples
+    /// ```
+    /// use bevy_frame_arena::{FrameArena, FrameArenaSettings, FreeList};
+    /// use hashbrown::HashMap;
+    ///
+    /// let arena = FrameArena::with_settings(&FrameArenaSettings {
+    ///     budget_bytes: Some(64 << 10),
+    ///     ..Default::default()
+    /// });
+    /// let list = FreeList::new_in(4096, &arena);
+    /// let mut map = HashMap::<u64, u64, hashbrown::DefaultHashBuilder, _>::new_in(&list);
+    /// if map.try_reserve(100_000).is_err() {
+    ///     let error = list.last_error().expect("a reason");
+    ///     assert!(error.to_string().contains("budget"));
+    /// }
+    /// ```
+    pub fn last_error(&self) -> Option<ArenaError> {
+        self.state.last_error.get()
     }
 
     /// Returns the bytes of all blocks, used and free.
@@ -141,63 +209,62 @@ impl<'a> FreeList<'a> {
     /// # use bevy_frame_arena::{FrameArena, FreeList};
     /// # let arena = FrameArena::default();
     /// let list = FreeList::new_in(10_000, &arena);
-    /// assert_eq!(list.capacity_bytes(), list.free_bytes());
+    /// assert_eq!(list.held_bytes(), list.free_bytes());
     /// ```
     pub fn capacity_bytes(&self) -> usize {
-        self.capacity_bytes
+        self.state.capacity_bytes.get()
     }
 
     /// Returns the bytes of the blocks in use, with their headers and what they are rounded up to.
     ///
-    /// Those with an alignment beyond 16 bytes count with all the padding they may need.
+    /// Those with an alignment beyond 16 bytes count with all the padding they may need. Blocks that wait
+    /// for the next one of their size are counted one by one.
     ///
     /// # Examples
     /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList, Pool};
+    /// # use bevy_frame_arena::{FrameArena, FreeList};
     /// # let arena = FrameArena::default();
     /// let list = FreeList::new_in(64 << 10, &arena);
-    /// let mut pool = Pool::new_in(&list);
-    /// pool.insert([0_u8; 1000]);
-    /// assert!(list.used_bytes() > 1000);
+    /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
+    /// assert!(list.used_bytes() > 800);
     /// ```
     pub fn used_bytes(&self) -> usize {
-        self.used_bytes.get()
+        self.state.taken_bytes.get() - self.waiting_bytes()
     }
 
     /// Returns the bytes of the blocks that are free.
     ///
     /// # Examples
     /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList, Pool};
+    /// # use bevy_frame_arena::{FrameArena, FreeList};
     /// # let arena = FrameArena::default();
     /// let list = FreeList::new_in(64 << 10, &arena);
-    /// let pool = Pool::<u64, _>::with_limit_in(10, &list);
-    /// assert_eq!(list.free_bytes(), list.capacity_bytes() - list.used_bytes());
-    /// drop(pool);
-    /// assert_eq!(list.free_bytes(), list.capacity_bytes());
+    /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
+    /// assert_eq!(list.free_bytes(), list.held_bytes() - list.used_bytes());
     /// ```
     pub fn free_bytes(&self) -> usize {
         // Padding that is counted but was not needed is free, and may be counted again.
-        self.capacity_bytes.saturating_sub(self.used_bytes.get())
+        self.held_bytes().saturating_sub(self.used_bytes())
     }
 
-    /// Returns the most bytes that can be allocated at once now.
+    /// Returns the most bytes that can be allocated at once without taking more of the arena.
     ///
-    /// It tries some sizes, so it takes as long as some tens of allocations.
+    /// It joins all free blocks and tries some sizes, so it takes as long as some tens of allocations.
     ///
     /// # Examples
     /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList, Pool};
+    /// # use bevy_frame_arena::{FrameArena, FreeList};
     /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(64 << 10, &arena);
+    /// let list = FreeList::new_in(10_000, &arena);
     /// let before = list.largest_free_bytes();
-    /// let pool = Pool::<u64, _>::with_limit_in(10, &list);
+    /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
     /// assert!(list.largest_free_bytes() < before);
-    /// drop(pool);
+    /// drop(set);
     /// assert_eq!(list.largest_free_bytes(), before);
     /// ```
     pub fn largest_free_bytes(&self) -> usize {
-        let (mut fits, mut too_large) = (0, self.capacity_bytes);
+        self.join();
+        let (mut fits, mut too_large) = (0, self.held_bytes());
         while too_large - fits > 1 {
             let bytes = fits + (too_large - fits) / 2;
             if self.has_room_for(bytes) {
@@ -212,17 +279,15 @@ impl<'a> FreeList<'a> {
     /// Returns which part of the free bytes is not in the largest block: 0 if all of them can be
     /// allocated at once, near 1 if they are in crumbs.
     ///
-    /// Blocks are found by their size, rounded down by 3 % at most: so much may be rounding.
+    /// Blocks are found by their size, rounded down by 3 % at most: so much may be rounding. What was
+    /// taken of the arena at different times does not join.
     ///
     /// # Examples
     /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList, Pool};
+    /// # use bevy_frame_arena::{FrameArena, FreeList};
     /// # let arena = FrameArena::default();
     /// let list = FreeList::new_in(64 << 10, &arena);
     /// assert_eq!(list.fragmentation(), 0.0);
-    /// let mut pools = [(); 4].map(|()| Pool::<u64, _>::with_limit_in(500, &list));
-    /// pools[1] = Pool::new_in(&list); // leaves a hole
-    /// assert!(list.fragmentation() > 0.1);
     /// ```
     pub fn fragmentation(&self) -> f32 {
         let free = self.free_bytes();
@@ -240,7 +305,7 @@ impl<'a> FreeList<'a> {
         let Ok(layout) = Layout::from_size_align(bytes, 1) else {
             return false;
         };
-        let mut lists = self.lists.borrow_mut();
+        let mut lists = self.state.lists.borrow_mut();
         let Some(block) = lists.allocate(layout) else {
             return false;
         };
@@ -248,12 +313,39 @@ impl<'a> FreeList<'a> {
         unsafe { lists.deallocate(block, layout.align()) };
         true
     }
+
+    /// Takes memory of the arena for a block of at least `bytes`.
+    #[cold]
+    fn add_region(&self, bytes: usize) -> Result<(), ArenaError> {
+        let state = self.state;
+        let (layout, block_bytes) = region_for(bytes).ok_or(ArenaError::TooLong {
+            len: bytes,
+            element_bytes: 1,
+        })?;
+        let region = self.arena.try_alloc_layout(layout)?.cast::<Region>();
+        let head = Region {
+            bytes: layout.size(),
+            older: state.newest.replace(Some(region)),
+        };
+        // SAFETY: the memory is fresh, aligned, and has room for it.
+        unsafe { region.write(head) };
+        // SAFETY: the blocks are behind the head.
+        let start = unsafe { region.cast::<u8>().add(GRANULARITY) };
+        let blocks = NonNull::slice_from_raw_parts(start, layout.size() - GRANULARITY);
+        // SAFETY: it is fresh memory of the arena, which nobody else uses and which stays while the
+        // arena is borrowed; the lists borrow it for as long.
+        unsafe { state.lists.borrow_mut().insert_free_block_ptr(blocks) };
+        state
+            .capacity_bytes
+            .set(state.capacity_bytes.get() + block_bytes);
+        Ok(())
+    }
 }
 
 impl fmt::Debug for FreeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FreeList")
-            .field("capacity_bytes", &self.capacity_bytes())
+            .field("capacity_bytes", &self.held_bytes())
             .field("used_bytes", &self.used_bytes())
             .finish_non_exhaustive()
     }
@@ -268,8 +360,8 @@ fn region_for(bytes: usize) -> Option<(Layout, usize)> {
     // A list holds the blocks from its size on: one that is a little larger is not used to the end.
     let step = (1 << needed.ilog2()) / LISTS_PER_POWER;
     let block = needed.checked_next_multiple_of(step.max(GRANULARITY))?;
-    // Behind it is a block that ends the region.
-    let region = block.checked_add(GRANULARITY)?;
+    // Before it is the region's head, and behind it a block that ends the region.
+    let region = block.checked_add(2 * GRANULARITY)?;
     let layout = Layout::from_size_align(region, GRANULARITY).ok()?;
     Some((layout, block))
 }
@@ -285,7 +377,7 @@ mod tests {
             let list = FreeList::new_in(bytes, &arena);
             let largest = list.largest_free_bytes();
             assert!(largest >= bytes, "{largest} of {bytes}");
-            assert_eq!(largest + HEADER_BYTES, list.capacity_bytes(), "{bytes}");
+            assert_eq!(largest + HEADER_BYTES, list.held_bytes(), "{bytes}");
             assert_eq!(list.fragmentation(), 0.0, "{bytes}");
         }
     }

@@ -184,7 +184,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey};
+pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey, PoolMemory};
 pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteUsage};
 

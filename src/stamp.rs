@@ -48,6 +48,9 @@ static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
 /// The process-wide counter of blocks for scratch, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_SCRATCH: AtomicU64 = AtomicU64::new(FIRST_SCRATCH);
 
+/// The process-wide counter of [`pool`]: zero is never given.
+static NEXT_POOL: AtomicU64 = AtomicU64::new(1);
+
 /// Takes `count` stamps below `limit` and returns the first.
 fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
     // Uniqueness needs the atomicity of the update alone, so relaxed is enough.
@@ -55,7 +58,7 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^31 `FrameArenas` and 2^46 lone arenas outlast any process")
+        .expect("2^31 `FrameArenas`, 2^46 lone arenas and 2^40 pools outlast any process")
 }
 
 /// Returns a stamp for a standalone arena.
@@ -69,6 +72,11 @@ pub(crate) fn standalone() -> Stamp {
 pub(crate) fn scratch() -> Stamp {
     // The largest number itself, `SPARE`, is never given.
     take(&NEXT_SCRATCH, BLOCK_LENGTH, Stamp::MAX)
+}
+
+/// Returns a number below `limit` for a pool, which is no stamp, and never reused.
+pub(crate) fn pool(limit: u64) -> u64 {
+    take(&NEXT_POOL, 1, limit)
 }
 
 /// Whether a standalone arena has, or had, this stamp.

@@ -10,65 +10,19 @@ use talc::TalcCell;
 use talc::source::Claim;
 
 use crate::counts::segment;
+#[cfg(feature = "free_list")]
+use crate::freeing::ours;
+use crate::freeing::{Blocks, Freeing, REGION_BYTES};
 
 const PAIR: &str = "block of 100 bytes, allocated and freed";
 pub(crate) const CHURN: &str = "block freed and another allocated, among 256 of 16 to 1,000 bytes";
 
-const REGION_BYTES: usize = 1 << 20;
-const BLOCKS: usize = 256;
 pub(crate) const TURNS: u32 = 1000;
 
 /// What ours may cost.
 pub(crate) fn limits() -> impl Iterator<Item = (&'static str, f64)> {
-    let limits = [(PAIR, 246.0), (CHURN, 228.0)];
+    let limits = [(PAIR, 47.0), (CHURN, 71.0)];
     limits.into_iter().filter(|_| cfg!(feature = "free_list"))
-}
-
-/// Something that takes blocks back one by one.
-trait Freeing {
-    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>>;
-
-    /// # Safety
-    /// The block is one of this allocator, has this layout, and is not used again.
-    unsafe fn free(&self, block: NonNull<u8>, layout: Layout);
-}
-
-impl<G: GlobalAlloc> Freeing for G {
-    #[inline(always)]
-    fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
-        // SAFETY: no layout of these benchmarks has no bytes.
-        NonNull::new(unsafe { self.alloc(layout) })
-    }
-
-    #[inline(always)]
-    unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { self.dealloc(block.as_ptr(), layout) };
-    }
-}
-
-#[cfg(feature = "free_list")]
-mod ours {
-    use std::alloc::Layout;
-    use std::ptr::NonNull;
-
-    use allocator_api2::alloc::Allocator;
-    use bevy_frame_arena::FreeList;
-
-    pub(super) struct Ours<'a>(pub(super) &'a FreeList<'a>);
-
-    impl super::Freeing for Ours<'_> {
-        #[inline(always)]
-        fn allocate(&self, layout: Layout) -> Option<NonNull<u8>> {
-            self.0.allocate(layout).ok().map(NonNull::cast)
-        }
-
-        #[inline(always)]
-        unsafe fn free(&self, block: NonNull<u8>, layout: Layout) {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.deallocate(block, layout) };
-        }
-    }
 }
 
 pub(crate) fn run_all() {
@@ -93,57 +47,6 @@ fn run(name: &str, heap: &impl Freeing) {
         measured_pair(black_box(heap), black_box(layout));
     });
     segment(CHURN, name, || measured_churn(black_box(&mut blocks)));
-    blocks.free_all();
-}
-
-/// Blocks that are live, in an order that has nothing to do with their addresses.
-struct Blocks<'a, F> {
-    heap: &'a F,
-    live: Vec<(NonNull<u8>, Layout)>,
-    random: u32,
-}
-
-impl<'a, F: Freeing> Blocks<'a, F> {
-    fn new(heap: &'a F) -> Self {
-        let mut blocks = Self {
-            heap,
-            live: Vec::with_capacity(BLOCKS),
-            random: 1,
-        };
-        for _ in 0..BLOCKS {
-            let block = blocks.allocate();
-            blocks.live.push(block);
-        }
-        blocks
-    }
-
-    #[inline(always)]
-    fn allocate(&mut self) -> (NonNull<u8>, Layout) {
-        self.random = self
-            .random
-            .wrapping_mul(1_664_525)
-            .wrapping_add(1_013_904_223);
-        let bytes = 16 + (self.random >> 16) as usize % 985;
-        let layout = Layout::from_size_align(bytes, 8).expect("a valid layout");
-        let block = self.heap.allocate(layout).expect("room for them all");
-        (block, layout)
-    }
-
-    #[inline(always)]
-    fn turn(&mut self) {
-        let which = (self.random >> 8) as usize % BLOCKS;
-        let (block, layout) = self.live[which];
-        // SAFETY: it is live, and replaced.
-        unsafe { self.heap.free(block, layout) };
-        self.live[which] = self.allocate();
-    }
-
-    fn free_all(self) {
-        for (block, layout) in self.live {
-            // SAFETY: it is live, and not used again.
-            unsafe { self.heap.free(block, layout) };
-        }
-    }
 }
 
 #[inline(never)]

@@ -8,9 +8,13 @@ mod blocks;
 #[path = "../common/callgrind.rs"]
 mod callgrind;
 mod cases;
+#[path = "../common/objects.rs"]
+mod containers;
 #[path = "../common/contender.rs"]
 mod contender;
 mod counts;
+#[path = "../common/freeing.rs"]
+mod freeing;
 #[path = "../common/heap.rs"]
 mod heap;
 #[path = "../common/limit.rs"]

@@ -3,12 +3,13 @@
 use std::alloc::{GlobalAlloc, System};
 use std::hint::black_box;
 
-use bevy_frame_arena::{FrameArena, Pool, PoolKey};
+use bevy_frame_arena::{FrameArena, Pool};
 use mimalloc::MiMalloc;
 use slab::Slab;
 use slotmap::{DefaultKey, SlotMap};
 
 use crate::blocks;
+use crate::containers::{OBJECTS, Object, Objects};
 use crate::counts::segment;
 
 const INSERT: &str = "object of 64 bytes, made";
@@ -20,10 +21,10 @@ const SCOPE: &str = "scope with a u64 in it";
 /// What ours may cost.
 pub(crate) fn limits() -> impl Iterator<Item = (&'static str, f64)> {
     let pool = [
-        (INSERT, 46.0),
-        (REMOVE, 31.0),
-        (GET, 17.0),
-        (VISIT, 20_450.0),
+        (INSERT, 24.0),
+        (REMOVE, 25.0),
+        (GET, 9.0),
+        (VISIT, 13_060.0),
         (SCOPE, 75.0),
     ];
     pool.into_iter().chain(blocks::limits())
@@ -42,121 +43,6 @@ pub(crate) fn run_all() {
         black_box(measured_scope(black_box(&mut arena), black_box(7)));
     });
     blocks::run_all();
-}
-
-type Object = [u64; 8];
-
-const OBJECTS: u64 = 1000;
-
-/// A container whose objects are named by keys.
-trait Objects: Default {
-    const NAME: &'static str;
-    type Key: Copy;
-
-    fn insert(&mut self, object: Object) -> Self::Key;
-    fn remove(&mut self, key: Self::Key) -> Option<Object>;
-    fn get(&self, key: Self::Key) -> Option<&Object>;
-    fn sum(&self) -> u64;
-}
-
-impl Objects for Pool<Object> {
-    const NAME: &'static str = "ours";
-    type Key = PoolKey<Object>;
-
-    #[inline(always)]
-    fn insert(&mut self, object: Object) -> Self::Key {
-        self.insert(object)
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, key: Self::Key) -> Option<Object> {
-        self.remove(key)
-    }
-
-    #[inline(always)]
-    fn get(&self, key: Self::Key) -> Option<&Object> {
-        self.get(key)
-    }
-
-    #[inline(always)]
-    fn sum(&self) -> u64 {
-        self.iter().map(|(_, object)| object[0]).sum()
-    }
-}
-
-impl Objects for SlotMap<DefaultKey, Object> {
-    const NAME: &'static str = "slotmap";
-    type Key = DefaultKey;
-
-    #[inline(always)]
-    fn insert(&mut self, object: Object) -> Self::Key {
-        self.insert(object)
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, key: Self::Key) -> Option<Object> {
-        self.remove(key)
-    }
-
-    #[inline(always)]
-    fn get(&self, key: Self::Key) -> Option<&Object> {
-        self.get(key)
-    }
-
-    #[inline(always)]
-    fn sum(&self) -> u64 {
-        self.values().map(|object| object[0]).sum()
-    }
-}
-
-impl Objects for thunderdome::Arena<Object> {
-    const NAME: &'static str = "thunderdome";
-    type Key = thunderdome::Index;
-
-    #[inline(always)]
-    fn insert(&mut self, object: Object) -> Self::Key {
-        self.insert(object)
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, key: Self::Key) -> Option<Object> {
-        self.remove(key)
-    }
-
-    #[inline(always)]
-    fn get(&self, key: Self::Key) -> Option<&Object> {
-        self.get(key)
-    }
-
-    #[inline(always)]
-    fn sum(&self) -> u64 {
-        self.iter().map(|(_, object)| object[0]).sum()
-    }
-}
-
-impl Objects for Slab<Object> {
-    const NAME: &'static str = "slab (stale keys resolve)";
-    type Key = usize;
-
-    #[inline(always)]
-    fn insert(&mut self, object: Object) -> Self::Key {
-        self.insert(object)
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, key: Self::Key) -> Option<Object> {
-        self.try_remove(key)
-    }
-
-    #[inline(always)]
-    fn get(&self, key: Self::Key) -> Option<&Object> {
-        self.get(key)
-    }
-
-    #[inline(always)]
-    fn sum(&self) -> u64 {
-        self.iter().map(|(_, object)| object[0]).sum()
-    }
 }
 
 /// With every second one of twice as many objects removed, so that slots are vacant.

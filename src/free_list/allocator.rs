@@ -2,12 +2,14 @@
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 use std::alloc::Layout;
+use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use allocator_api2::alloc::{AllocError, Allocator};
 use rlsf::GRANULARITY;
 
-use super::{FreeList, HEADER_BYTES};
+use super::{FreeList, HEADER_BYTES, Lists, Waiting};
+use crate::error::ArenaError;
 
 /// For containers that take an allocator, like those of hashbrown: blocks grow and shrink in place
 /// where their neighbours allow it.
@@ -19,23 +21,29 @@ use super::{FreeList, HEADER_BYTES};
 unsafe impl Allocator for &FreeList<'_> {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        if layout.size() == 0 {
-            return Ok(no_bytes(layout));
+        if let Some(list) = self.quick(layout)
+            && let Some(block) = list.get()
+        {
+            // SAFETY: just-freed blocks begin with it.
+            list.set(unsafe { block.read() }.next);
+            return Ok(NonNull::slice_from_raw_parts(block.cast(), layout.size()));
         }
-        let block = self.lists.borrow_mut().allocate(layout).ok_or(AllocError)?;
-        self.count(0, charge(layout));
-        Ok(NonNull::slice_from_raw_parts(block, layout.size()))
+        self.allocate_slowly(layout)
     }
 
     #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        if layout.size() == 0 {
-            return;
+        if let Some(list) = self.quick(layout) {
+            let block = self.with_access_to_all(block).cast();
+            let next = list.replace(Some(block));
+            // SAFETY:
+            // - the caller gives up a block of this list, which no block is too small or misaligned for;
+            // - the pointer may access all of it.
+            unsafe { block.write(Waiting { next }) };
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.deallocate_slowly(block, layout) };
         }
-        let block = self.with_access_to_all(block);
-        // SAFETY: the caller gives up a block of this list, which has this layout.
-        unsafe { self.lists.borrow_mut().deallocate(block, layout.align()) };
-        self.count(charge(layout), 0);
     }
 
     #[inline]
@@ -62,6 +70,110 @@ unsafe impl Allocator for &FreeList<'_> {
 }
 
 impl FreeList<'_> {
+    /// Returns the list of just-freed blocks for a layout, if there is one: not for large blocks, nor
+    /// those without bytes, nor those with more alignment than all have.
+    #[inline(always)]
+    fn quick(&self, layout: Layout) -> Option<&Cell<Option<NonNull<Waiting>>>> {
+        if layout.size() == 0 || layout.align() > HEADER_BYTES {
+            return None;
+        }
+        // The first has the blocks of one `GRANULARITY` with their header.
+        self.state
+            .quick
+            .get((layout.size() + HEADER_BYTES - 1) / GRANULARITY)
+    }
+
+    /// Gives all just-freed blocks to the lists, which join them, and returns whether there were any.
+    pub(super) fn join(&self) -> bool {
+        let mut lists = self.state.lists.borrow_mut();
+        let mut any = false;
+        self.count(self.waiting_bytes(), 0);
+        for list in &self.state.quick {
+            while let Some(block) = list.get() {
+                // SAFETY: just-freed blocks begin with it.
+                list.set(unsafe { block.read() }.next);
+                // SAFETY: it is in use for the lists, with an alignment that all blocks have.
+                unsafe { lists.deallocate(block.cast(), 1) };
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Returns the bytes of all just-freed blocks.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        let mut bytes = 0;
+        for (list, block_bytes) in self
+            .state
+            .quick
+            .iter()
+            .zip((GRANULARITY..).step_by(GRANULARITY))
+        {
+            let mut next = list.get();
+            while let Some(block) = next {
+                // SAFETY: just-freed blocks begin with it.
+                next = unsafe { block.read() }.next;
+                bytes += block_bytes;
+            }
+        }
+        bytes
+    }
+
+    /// Calls `take` with the lists, then with all just-freed blocks joined, then with more memory of
+    /// the arena for `layout`, until it returns a block.
+    fn find(
+        &self,
+        layout: Layout,
+        take: impl Fn(&mut Lists<'_>) -> Option<NonNull<u8>>,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let again = || take(&mut self.state.lists.borrow_mut());
+        if let Some(block) = again() {
+            return Ok(block);
+        }
+        if self.join()
+            && let Some(block) = again()
+        {
+            return Ok(block);
+        }
+        // The sum does not wrap around: both are at most `isize::MAX`, or one more.
+        let needed = layout.size() + layout.align();
+        // As much as there is, so that regions are few; where that is too much, what is needed.
+        let added = self
+            .add_region(needed.max(self.capacity_bytes()))
+            .or_else(|_| self.add_region(needed));
+        let requested = layout.size();
+        let found = added.and_then(|()| again().ok_or(ArenaError::AllocationFailed { requested }));
+        found.map_err(|error| {
+            self.state.last_error.set(Some(error));
+            AllocError
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_slowly(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        if layout.size() == 0 {
+            return Ok(no_bytes(layout));
+        }
+        let block = self.find(layout, |lists| lists.allocate(layout))?;
+        self.count(0, charge(layout));
+        Ok(NonNull::slice_from_raw_parts(block, layout.size()))
+    }
+
+    /// # Safety
+    /// As for [`Allocator::deallocate`].
+    #[inline(never)]
+    unsafe fn deallocate_slowly(&self, block: NonNull<u8>, layout: Layout) {
+        if layout.size() == 0 {
+            return;
+        }
+        let block = self.with_access_to_all(block);
+        let mut lists = self.state.lists.borrow_mut();
+        // SAFETY: the caller gives up a block of this list, which has this layout.
+        unsafe { lists.deallocate(block, layout.align()) };
+        self.count(charge(layout), 0);
+    }
+
     /// Gives a block another size, in place or by moving it. An error changes nothing.
     ///
     /// # Safety
@@ -79,11 +191,13 @@ impl FreeList<'_> {
             return unsafe { self.replace(block, old, new) };
         }
         let block = self.with_access_to_all(block);
-        // SAFETY: the caller owns the block, which has the alignment of `new`.
-        let resized = unsafe { self.lists.borrow_mut().reallocate(block, new) };
-        let block = resized.ok_or(AllocError)?;
+        let resized = self.find(new, |lists| {
+            // SAFETY: the caller owns the block, which has the alignment of `new`. It is resized once:
+            // a call that returns nothing changes nothing.
+            unsafe { lists.reallocate(block, new) }
+        })?;
         self.count(charge(old), charge(new));
-        Ok(NonNull::slice_from_raw_parts(block, new.size()))
+        Ok(NonNull::slice_from_raw_parts(resized, new.size()))
     }
 
     /// Copies a block to a new one, and gives it back.
@@ -110,15 +224,24 @@ impl FreeList<'_> {
 
     /// Returns a pointer to the same block that may access its header and neighbours, which the
     /// owner's may not.
-    #[inline]
+    #[inline(always)]
     fn with_access_to_all(&self, block: NonNull<u8>) -> NonNull<u8> {
-        self.region.with_addr(block.addr())
+        let mut region = self.state.newest.get();
+        while let Some(start) = region {
+            // SAFETY: each region begins with its head.
+            let head = unsafe { start.read() };
+            if block.addr().get().wrapping_sub(start.addr().get()) < head.bytes {
+                return start.cast().with_addr(block.addr());
+            }
+            region = head.older;
+        }
+        unreachable!("each block is in a region")
     }
 
     #[inline]
     fn count(&self, gone_bytes: usize, new_bytes: usize) {
-        self.used_bytes
-            .set(self.used_bytes.get() - gone_bytes + new_bytes);
+        let taken = &self.state.taken_bytes;
+        taken.set(taken.get() - gone_bytes + new_bytes);
     }
 }
 

@@ -139,16 +139,17 @@ fn sizes_that_no_pool_can_have_are_refused_at_once() {
 #[test]
 fn slots_are_filled_and_visited_in_the_order_of_memory() {
     let mut pool = Pool::new();
-    pool.try_reserve(5000).expect("memory");
-    let keys: Vec<_> = (0..5000_u64).map(|n| pool.insert(n)).collect();
-    assert!(pool.iter().map(|(_, &n)| n).eq(0..5000));
+    let count = if cfg!(miri) { 600 } else { 5000 };
+    let keys: Vec<_> = (0..count).map(|n| pool.insert(n)).collect();
+    assert!(pool.iter().map(|(_, &n)| n).eq(0..count));
     assert!(pool.iter().map(|(key, _)| key).eq(keys.iter().copied()));
-    assert!(keys.is_sorted());
     pool.clear();
-    for n in 0..5000 {
+    pool.try_reserve(count + 100).expect("memory");
+    pool.clear();
+    for n in 0..count {
         pool.insert(n);
     }
-    assert!(pool.iter().map(|(_, &n)| n).eq(0..5000));
+    assert!(pool.iter().map(|(_, &n)| n).eq(0..count));
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn an_arena_that_is_full_is_an_error_and_not_an_abort() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, PoolError::OutOfMemory { .. }), "{error}");
+    assert!(matches!(error, PoolError::Arena(_)), "{error}");
     assert!(panics(|| {
         pool.insert([0; 8]);
     }));
@@ -282,10 +283,11 @@ fn an_arena_that_is_full_is_an_error_and_not_an_abort() {
 fn growth_in_an_arena_leaves_little_behind() {
     let arena = FrameArena::new(4 << 20);
     let mut pool = Pool::new_in(&arena);
-    for n in 0..20_000_u64 {
-        pool.insert([n; 3]);
+    let count = if cfg!(miri) { 2000 } else { 20_000 };
+    for n in 0..count {
+        pool.insert([n as u64; 3]);
     }
-    let bytes = 20_000 * 32;
+    let bytes = count * 32;
     assert!(
         arena.used_bytes() < bytes + bytes / 10,
         "{}",
@@ -346,4 +348,140 @@ fn iterators_say_how_many_values_are_left() {
         iter.next();
     }
     assert_eq!((iter.len(), iter.next()), (0, None));
+}
+
+/// Uses that the key of one slot can count.
+const USES: u32 = 1 << 23;
+
+#[test]
+fn a_slot_whose_keys_are_used_up_is_replaced_and_never_taken_again() {
+    if cfg!(miri) {
+        return; // too many for an interpreter
+    }
+    let mut pool = Pool::with_limit(1);
+    let first = pool.insert(0);
+    let place = address(&pool[first]);
+    pool.remove(first);
+    for n in 2..USES {
+        let key = pool.insert(n);
+        assert_eq!(pool.remove(key), Some(n));
+    }
+    // The last key of the slot is that of a maker that panics.
+    let mut last = PoolKey::default();
+    assert!(panics(|| {
+        pool.insert_with(|key| {
+            last = key;
+            panic!("no value")
+        });
+    }));
+    assert_eq!((pool.len(), pool.capacity()), (0, 0));
+    let next = pool.insert(7);
+    assert_ne!(address(&pool[next]), place);
+    let find = |key| pool.get(key);
+    assert_eq!([first, last, next].map(find), [None, None, Some(&7)]);
+    assert!(pool.iter().eq([(next, &7)]));
+    // Nor does it come back with the others, which would be more than the limit.
+    pool.clear();
+    let again = pool.insert(8);
+    assert_eq!(pool.try_insert(9), Err(PoolError::Full { slots: 1 }));
+    let find = |key| pool.get(key);
+    assert_eq!(
+        [first, last, next, again].map(find),
+        [None, None, None, Some(&8)]
+    );
+}
+
+#[test]
+fn a_key_of_memory_that_is_gone_is_never_followed() {
+    let mut arena = FrameArena::default();
+    let old = Pool::new_in(&arena).insert([1_u64; 4]);
+    // Where the slot was: zeros, then nothing, then the slot of another pool.
+    arena.reset();
+    arena.alloc([0_u64; 512]);
+    let mut pool = Pool::new();
+    let kept = pool.insert([2; 4]);
+    assert_eq!((pool.contains(old), pool.remove(old)), (false, None));
+    drop(arena);
+    assert_eq!((pool.contains(old), pool.get_mut(old)), (false, None));
+    let arena = FrameArena::default();
+    let mut third = Pool::new_in(&arena);
+    third.insert([3; 4]);
+    assert!(!third.contains(old) && !pool.contains(old) && pool.contains(kept));
+}
+
+#[test]
+fn keys_follow_their_pool_when_it_moves() {
+    let mut pools = vec![Pool::new(), Pool::new()];
+    let keys: Vec<_> = pools.iter_mut().map(|pool| pool.insert(7)).collect();
+    let mut last = pools.pop().expect("two");
+    std::mem::swap(&mut pools[0], &mut last);
+    assert_eq!(
+        (pools[0].get(keys[1]), last.get(keys[0])),
+        (Some(&7), Some(&7))
+    );
+    let taken = std::mem::take(&mut last);
+    assert_eq!((last.get(keys[0]), taken.get(keys[0])), (None, Some(&7)));
+    drop(taken);
+    last.insert(8);
+    assert_eq!((last.get(keys[0]), pools[0].get(keys[0])), (None, None));
+}
+
+#[test]
+fn a_pool_goes_to_another_thread_and_is_read_by_many() {
+    let mut pool = Pool::new();
+    let keys: Vec<_> = (0..100).map(|n| pool.insert(n)).collect();
+    let mut pool = std::thread::spawn(move || {
+        pool.insert(100);
+        pool
+    })
+    .join()
+    .expect("no panic");
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert!(keys.iter().zip(0..).all(|(&key, n)| pool[key] == n)));
+        }
+    });
+    pool.clear();
+    assert_eq!(pool.iter().count(), 0);
+}
+
+#[test]
+fn destructors_that_panic_when_a_pool_is_dropped_keep_none_from_running() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let arena = FrameArena::default();
+    assert!(panics(|| {
+        let mut pool = Pool::new_in(&arena);
+        for n in 0..10 {
+            pool.insert(Droppy(Arc::clone(&drops), n % 3 == 0));
+        }
+    }));
+    assert_eq!((drops.load(SeqCst), Arc::strong_count(&drops)), (10, 1));
+}
+
+#[test]
+fn all_values_can_be_borrowed_exclusively_at_once() {
+    let mut pool = Pool::new();
+    for n in 0..300 {
+        pool.insert(n);
+    }
+    let mut all: Vec<&mut i32> = pool.iter_mut().map(|(_, value)| value).collect();
+    all.swap(0, 299);
+    all.iter_mut().for_each(|value| **value += 1);
+    assert_eq!(
+        pool.iter().map(|(_, value)| value).sum::<i32>(),
+        300 * 301 / 2
+    );
+}
+
+#[test]
+fn blocks_of_a_pool_leave_the_rest_of_its_arena_alone() {
+    let arena = FrameArena::new(1 << 20);
+    let mut pool = Pool::new_in(&arena);
+    let mut others = Vec::new();
+    for n in 0..40 {
+        others.push(arena.alloc([0xEE_u8; 24]));
+        pool.insert([n; 600]);
+    }
+    assert!(others.iter().all(|bytes| **bytes == [0xEE; 24]));
+    assert!(pool.iter().map(|(_, value)| value[599]).eq(0..40));
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use allocator_api2::alloc::Allocator;
-use bevy_frame_arena::{FrameArena, Pool, PoolKey};
+use bevy_frame_arena::{FrameArena, Pool, PoolKey, PoolMemory};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::TestRunner;
@@ -72,7 +71,7 @@ impl Object for Aligned {
     }
 }
 
-struct Model<T, A: Allocator + Clone> {
+struct Model<T, A: PoolMemory> {
     pool: Pool<T, A>,
     drops: Arc<AtomicUsize>,
     /// Each key that was given, with the number of its object while that is in the pool.
@@ -80,7 +79,7 @@ struct Model<T, A: Allocator + Clone> {
     made: u64,
 }
 
-impl<T: Object, A: Allocator + Clone> Model<T, A> {
+impl<T: Object, A: PoolMemory> Model<T, A> {
     fn step(&mut self, step: Step) {
         match step {
             Step::Insert(count) => {
@@ -137,19 +136,19 @@ impl<T: Object, A: Allocator + Clone> Model<T, A> {
             (live.len(), live.is_empty())
         );
         assert!(self.pool.capacity() >= live.len());
-        // Keys are ordered by place, so this is the order of memory, too.
-        let visited = self
+        let visited: BTreeMap<_, _> = self
             .pool
             .iter_mut()
-            .map(|(key, object)| (key, *object.number()));
-        assert!(visited.eq(live));
+            .map(|(key, object)| (key, *object.number()))
+            .collect();
+        assert_eq!(visited, live);
         let is_right =
             |&(key, object): &(_, Option<u64>)| self.pool.contains(key) == object.is_some();
         assert!(self.all.iter().all(is_right));
     }
 }
 
-fn run<T: Object, A: Allocator + Clone>(steps: &[Step], pool: Pool<T, A>, has_drops: bool) {
+fn run<T: Object, A: PoolMemory>(steps: &[Step], pool: Pool<T, A>, has_drops: bool) {
     let drops = Arc::new(AtomicUsize::new(0));
     let mut model = Model {
         pool,
