@@ -5,9 +5,8 @@ mod handle;
 mod resolve;
 mod share;
 mod share_container;
-mod shareable;
 
 pub use self::error::HandleError;
 pub use self::handle::FrameHandle;
 pub(crate) use self::resolve::resolve_handles;
-pub use self::shareable::Shareable;
+pub use self::share::Shareable;

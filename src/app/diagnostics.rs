@@ -74,8 +74,8 @@ impl FrameArenaDiagnosticsPlugin {
     /// Returns the diagnostic of the threads with this name, `frame_arena/worker/NAME`: memory
     /// that they used in the frame. It exists once such a thread has allocated. Of more than 16
     /// workers, each is measured in every second frame, third, or fourth: a measurement costs more
-    /// than the rest of a worker's share in the frame's end. [`FrameArenas::usage`] has all of them in
-    /// each frame.
+    /// than the rest of a worker's share in the frame's end.
+    /// [`FrameArenas::usage`](crate::FrameArenas::usage) has all of them in each frame.
     pub fn worker(thread_name: &str) -> DiagnosticPath {
         worker_path(FRAME_PREFIX, thread_name)
     }

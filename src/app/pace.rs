@@ -21,7 +21,8 @@ pub struct FixedStep;
 
 /// [`FrameArenas`] whose period is not the frame: a fixed step, a level, a turn.
 ///
-/// `P` is any type that names the pace, and [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) says when a period ends. All
+/// `P` is any type that names the pace, and [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin)
+/// says when a period ends. All
 /// that `FrameArenas` can do, it can do: it derefs to them, and where their docs say "frame", read
 /// "period". Handles of one pace do not resolve at another.
 ///
