@@ -175,6 +175,7 @@ pub use arenas::{
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
+    TableMemory,
 };
 pub use error::{ArenaError, ArenaLimit};
 #[cfg(feature = "free_list")]

@@ -202,6 +202,10 @@ impl<T: Clone> Clone for FrameBox<'_, T> {
     fn clone(&self) -> Self {
         Self::new_in(T::clone(self), self.arena)
     }
+
+    fn clone_from(&mut self, source: &Self) {
+        T::clone_from(self, source);
+    }
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for FrameBox<'_, T> {
