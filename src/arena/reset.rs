@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn overflows_are_counted_from_zero_after_a_trim() {
         let mut arena = FrameArena::new(128);
-        arena.alloc_slice_fill_copy(if cfg!(miri) { 1 << 18 } else { 1 << 20 }, 0_u8);
+        arena.alloc_slice_fill_copy(if cfg!(miri) { 1 << 14 } else { 1 << 20 }, 0_u8);
         arena.reset();
         arena.trim();
         drop(arena.boxed([0_u8; 4096]));
