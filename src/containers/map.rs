@@ -11,7 +11,7 @@ use hashbrown::hash_map::{self, Entry, HashMap};
 
 use super::or_fail;
 use super::raw::Stays;
-use super::table::{self, Table, TableMemory};
+use super::table::{self, TableMemory};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
@@ -119,7 +119,16 @@ impl<'a, K: Eq + Hash, V, S: BuildHasher> FrameMap<'a, K, V, S> {
     /// If the arena is out of memory or over a limit; nothing changes then.
     #[inline]
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
-        table::try_reserve(&mut self.map, additional, size_of::<(K, V)>())
+        // Compared here, because hashbrown's own comparison is out of line.
+        if additional <= self.map.capacity() - self.map.len() {
+            return Ok(());
+        }
+        let too_long = ArenaError::TooLong {
+            len: additional,
+            element_bytes: size_of::<(K, V)>(),
+        };
+        let grow = |map: &mut HashMap<_, _, _, _>| map.try_reserve(additional);
+        table::try_grow(&mut self.map, HashMap::allocator, grow, too_long)
     }
 
     /// Inserts a value, and returns the previous value of the key.
@@ -168,7 +177,7 @@ impl<'a, K: Eq + Hash, V, S: BuildHasher> FrameMap<'a, K, V, S> {
     #[inline]
     #[track_caller]
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V, S, TableMemory<'a>> {
-        if self.map.room() == 0 && !self.map.contains_key(&key) {
+        if self.map.capacity() == self.map.len() && !self.map.contains_key(&key) {
             self.reserve(1);
         }
         self.map.entry(key)

@@ -76,7 +76,16 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     /// If the arena is out of memory or over a limit; nothing changes then.
     #[inline]
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
-        table::try_reserve(&mut self.set, additional, size_of::<T>())
+        // Compared here, because hashbrown's own comparison is out of line.
+        if additional <= self.set.capacity() - self.set.len() {
+            return Ok(());
+        }
+        let too_long = ArenaError::TooLong {
+            len: additional,
+            element_bytes: size_of::<T>(),
+        };
+        let grow = |set: &mut HashSet<_, _, _>| set.try_reserve(additional);
+        table::try_grow(&mut self.set, HashSet::allocator, grow, too_long)
     }
 
     /// Inserts an element, and returns whether it is new.

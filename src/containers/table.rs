@@ -3,11 +3,10 @@
 
 use std::alloc::Layout;
 use std::cell::Cell;
-use std::hash::{BuildHasher, Hash};
 use std::ptr::NonNull;
 
 use allocator_api2::alloc::{AllocError, Allocator};
-use hashbrown::{HashMap, HashSet, TryReserveError};
+use hashbrown::TryReserveError;
 
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
@@ -89,82 +88,27 @@ unsafe impl Allocator for TableMemory<'_> {
     }
 }
 
-/// What maps and sets of hashbrown have in common.
-pub(super) trait Table {
-    fn memory(&self) -> &TableMemory<'_>;
-    fn room(&self) -> usize;
-    fn grow(&mut self, additional: usize) -> Result<(), TryReserveError>;
-}
-
-impl<K: Eq + Hash, V, S: BuildHasher> Table for HashMap<K, V, S, TableMemory<'_>> {
-    fn memory(&self) -> &TableMemory<'_> {
-        self.allocator()
-    }
-
-    #[inline(always)]
-    fn room(&self) -> usize {
-        self.capacity() - self.len()
-    }
-
-    fn grow(&mut self, additional: usize) -> Result<(), TryReserveError> {
-        self.try_reserve(additional)
-    }
-}
-
-impl<T: Eq + Hash, S: BuildHasher> Table for HashSet<T, S, TableMemory<'_>> {
-    fn memory(&self) -> &TableMemory<'_> {
-        self.allocator()
-    }
-
-    #[inline(always)]
-    fn room(&self) -> usize {
-        self.capacity() - self.len()
-    }
-
-    fn grow(&mut self, additional: usize) -> Result<(), TryReserveError> {
-        self.try_reserve(additional)
-    }
-}
-
-/// Makes room for `additional` more elements.
-#[inline(always)]
-pub(super) fn try_reserve(
-    table: &mut impl Table,
-    additional: usize,
-    element_bytes: usize,
-) -> Result<(), ArenaError> {
-    // Compared here, because hashbrown's own comparison is out of line.
-    if additional <= table.room() {
-        return Ok(());
-    }
-    try_grow(table, additional, element_bytes)
-}
-
+/// Makes a map or set of hashbrown grow by `additional` elements, with the arena's error if it can't.
 #[cold]
-fn try_grow(
-    table: &mut impl Table,
-    additional: usize,
-    element_bytes: usize,
+pub(super) fn try_grow<'a, T>(
+    table: &mut T,
+    memory: fn(&T) -> &TableMemory<'a>,
+    grow: impl FnOnce(&mut T) -> Result<(), TryReserveError>,
+    too_long: ArenaError,
 ) -> Result<(), ArenaError> {
-    table.memory().asked.set(true);
-    let asking = Asking(table);
-    asking.0.grow(additional).map_err(|_| {
-        let refusal = asking.0.memory().refusal.take();
-        // Without a refusal it was hashbrown, which found no layout for as many.
-        refusal.unwrap_or(ArenaError::TooLong {
-            len: additional,
-            element_bytes,
-        })
-    })
+    let asking = Asking(table, memory);
+    memory(asking.0).asked.set(true);
+    // Without a refusal by the arena it was hashbrown, which found no layout for as many.
+    grow(asking.0).map_err(|_| memory(asking.0).refusal.take().unwrap_or(too_long))
 }
 
 /// A table that is asked for room. At the end its memory panics again, also if a hash function
 /// does.
-struct Asking<'t, T: Table>(&'t mut T);
+struct Asking<'t, 'a, T>(&'t mut T, fn(&T) -> &TableMemory<'a>);
 
-impl<T: Table> Drop for Asking<'_, T> {
+impl<T> Drop for Asking<'_, '_, T> {
     fn drop(&mut self) {
-        self.0.memory().asked.set(false);
+        (self.1)(self.0).asked.set(false);
     }
 }
 

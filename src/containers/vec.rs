@@ -82,12 +82,9 @@ impl<'a, T> FrameVec<'a, T> {
         or_fail(Self::try_with_capacity_in(capacity, arena))
     }
 
-    /// Creates a list with room for `capacity` elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// As [`FrameArena::try_vec_with_capacity`].
     #[inline]
-    pub fn try_with_capacity_in(
+    pub(crate) fn try_with_capacity_in(
         capacity: usize,
         arena: &'a FrameArena,
     ) -> Result<Self, ArenaError> {
