@@ -10,7 +10,6 @@ use foldhash::fast::FixedState;
 use hashbrown::hash_map::{self, Entry, HashMap};
 
 use super::or_fail;
-use super::raw::Stays;
 use super::table::{self, TableMemory};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
@@ -49,7 +48,6 @@ use crate::error::ArenaError;
 /// assert_eq!(found, Ok(0));
 /// ```
 pub struct FrameMap<'a, K, V, S = FixedState> {
-    _stays: Stays<(K, V)>,
     map: HashMap<K, V, S, TableMemory<'a>>,
 }
 
@@ -318,7 +316,6 @@ impl FrameArena {
     /// ```
     pub fn map_with_hasher<K, V, S>(&self, hasher: S) -> FrameMap<'_, K, V, S> {
         FrameMap {
-            _stays: Stays::new(),
             map: HashMap::with_hasher_in(hasher, TableMemory::new(self)),
         }
     }

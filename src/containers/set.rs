@@ -9,7 +9,6 @@ use foldhash::fast::FixedState;
 use hashbrown::hash_set::{self, HashSet};
 
 use super::or_fail;
-use super::raw::Stays;
 use super::table::{self, TableMemory};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
@@ -32,7 +31,6 @@ use crate::error::ArenaError;
 /// assert!(visible.difference(&seen).eq([&2]));
 /// ```
 pub struct FrameSet<'a, T, S = FixedState> {
-    _stays: Stays<T>,
     set: HashSet<T, S, TableMemory<'a>>,
 }
 
@@ -229,7 +227,6 @@ impl FrameArena {
     /// ```
     pub fn set_with_hasher<T, S>(&self, hasher: S) -> FrameSet<'_, T, S> {
         FrameSet {
-            _stays: Stays::new(),
             set: HashSet::with_hasher_in(hasher, TableMemory::new(self)),
         }
     }

@@ -57,6 +57,20 @@ impl<'a> TableMemory<'a> {
     }
 }
 
+/// What a map would have to be to leave its thread. Nothing is: it exists for its message.
+#[diagnostic::on_unimplemented(
+    message = "a map in an arena can't leave the system and thread that made it",
+    label = "this keeps arena memory of one frame and one thread",
+    note = "to pass its contents on, make a sorted list of them and `share()` that, or let all workers \
+            make lists for each key: `arenas.collector()` and `share_grouped_by_key`"
+)]
+trait ListedInstead {}
+
+// SAFETY: nothing implements the bound, so this sends nothing.
+unsafe impl<'a> Send for TableMemory<'a> where &'a FrameArena: ListedInstead {}
+// SAFETY: as above.
+unsafe impl<'a> Sync for TableMemory<'a> where &'a FrameArena: ListedInstead {}
+
 /// Of the same arena.
 impl Clone for TableMemory<'_> {
     fn clone(&self) -> Self {
