@@ -176,6 +176,7 @@ pub use arenas::{
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
+    TableMemory,
 };
 pub use error::{ArenaError, ArenaLimit};
 pub use figures::Figures;

@@ -77,6 +77,36 @@ pub(super) const fn beyond_cursor(align: usize) -> usize {
     if align <= CURSOR_ALIGN { 1 } else { align }
 }
 
+/// States what [`bump`] must return: the lowest place, if it ends in bounds.
+///
+/// # Panics
+/// If it returns anything else.
+#[cfg(any(test, kani))]
+fn check(cursor: usize, end: usize, size: usize, align: usize) {
+    let place = || {
+        let start = cursor.checked_next_multiple_of(align)?;
+        let next = start.checked_add(size.checked_next_multiple_of(CURSOR_ALIGN)?)?;
+        (next <= end).then_some(Bump { start, next })
+    };
+    assert!(bump(cursor, end, size, align) == place());
+}
+
+#[cfg(kani)]
+mod proofs {
+    use std::alloc::Layout;
+
+    use super::*;
+
+    #[kani::proof]
+    fn every_layout_is_placed_at_the_lowest_place_or_refused() {
+        let (cursor, end): (usize, usize) = (kani::any(), kani::any());
+        let (size, shift): (usize, u32) = (kani::any(), kani::any());
+        kani::assume(shift < usize::BITS && Layout::from_size_align(size, 1 << shift).is_ok());
+        kani::assume(cursor % CURSOR_ALIGN == 0 && cursor <= end && end <= MAX_ADDRESS);
+        check(cursor, end, size, 1 << shift);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +169,30 @@ mod tests {
         }
         // A zero size is a valid layout with any alignment.
         assert_eq!(bump(8, MAX_ADDRESS, 0, 1 << (usize::BITS - 1)), None);
+    }
+
+    /// All cursors, ends, sizes and alignments of eight bits: at the lowest addresses and at the highest
+    /// that a chunk may have.
+    #[test]
+    fn all_inputs_of_eight_bits_are_placed_at_the_lowest_place_or_refused() {
+        let step = if cfg!(miri) { 31 } else { 1 };
+        for base in [0, (MAX_ADDRESS & !0xFF) - 0x100] {
+            for cursor in (0..256).step_by(CURSOR_ALIGN) {
+                for end in (cursor..256).step_by(step) {
+                    for (size, shift) in (0..256 * 8).step_by(step).map(|n| (n / 8, n % 8)) {
+                        check(base + cursor, base + end, size, 1 << shift);
+                    }
+                }
+            }
+        }
+        // The same where sums are checked, up to the highest address there is.
+        for cursor in (usize::MAX - 255..=usize::MAX - 7).step_by(CURSOR_ALIGN) {
+            for (size, shift) in (0..256 * 8_usize).map(|n| (n / 8, n % 8)) {
+                let start = cursor.checked_next_multiple_of(1 << shift);
+                let size_up = size.next_multiple_of(CURSOR_ALIGN);
+                let place = start.and_then(|start| Some((start, start.checked_add(size_up)?)));
+                assert_eq!(place_checked(cursor, size, 1 << shift), place);
+            }
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! Places that belong to one thread each for a period, and a list of those that were used.
 #![expect(unsafe_code, reason = "walks a list of places that it owns")]
 
+use std::cell::Cell;
 use std::iter::successors;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
@@ -19,6 +21,8 @@ use super::thread::{self, NOBODY, ThreadToken};
 /// of ownership; the claim is.
 pub(super) struct Claims<T: Send> {
     places: ThreadLocal<Place<T>>,
+    /// For threads that ask while their thread locals are being destroyed.
+    late: OnceLock<Box<Place<T>>>,
     /// The place that was claimed last; each knows the one before it. So the end of a period
     /// visits those that were used, and not all that ever were.
     last: AtomicPtr<Place<T>>,
@@ -37,6 +41,7 @@ impl<T: Send + Sync> Claims<T> {
     pub(super) fn new() -> Self {
         Self {
             places: ThreadLocal::new(),
+            late: OnceLock::new(),
             last: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -47,18 +52,13 @@ impl<T: Send + Sync> Claims<T> {
     /// the list.
     pub(super) fn claim(&self, make: impl Fn() -> T, prepare: impl FnOnce(&T)) -> &T {
         let make = || Place::new(make());
-        if self.places.get().is_none() {
-            self.places.get_or(make);
-        }
-        // Not what `get_or` returned: with thread_local 1.1.10, the reference to a new value
-        // descends from a `&mut`, and must not be used after the value was read in another way.
-        let mut place = self.places.get().expect("it was just inserted");
+        let mut place = self.first_place(make);
         let token = thread::current_token();
         loop {
             match place.claim_for(token) {
                 Claim::Made => break,
                 Claim::Held => return &place.value,
-                Claim::Refused => place = place.next_or(make),
+                Claim::Refused => place = get_or_make(&place.next, make),
             }
         }
         // A claim that is not in the list would never end, so it ends if `prepare` panics.
@@ -71,6 +71,20 @@ impl<T: Send + Sync> Claims<T> {
             ptr::from_ref(place).cast_mut()
         });
         &place.value
+    }
+
+    /// Returns the place at which the calling thread starts to look for its own.
+    fn first_place(&self, make: impl Fn() -> Place<T>) -> &Place<T> {
+        if self.places.get().is_none() && !ENDING.get() {
+            // With thread_local 1.1.10 it panics if thread_local's own thread local was destroyed
+            // before this crate was used on the thread. That would abort within a destructor.
+            let _refused = catch_unwind(AssertUnwindSafe(|| _ = self.places.get_or(&make)));
+            let _registered = ENDS.try_with(|_| ());
+        }
+        // Not what `get_or` returned: with thread_local 1.1.10, the reference to a new value
+        // descends from a `&mut`, and must not be used after the value was read in another way.
+        let place = self.places.get();
+        place.unwrap_or_else(|| get_or_make(&self.late, make))
     }
 
     /// Returns what was claimed, with the threads that own it.
@@ -90,8 +104,10 @@ impl<T: Send + Sync> Claims<T> {
 
     /// Returns all values, also those of threads that ended.
     pub(super) fn all(&self) -> impl Iterator<Item = &T> {
+        let late = self.late.get().map(|place| &**place);
         self.places
             .iter()
+            .chain(late)
             .flat_map(|place| successors(Some(place), |place| place.next.get().map(|next| &**next)))
             .map(|place| &place.value)
     }
@@ -127,17 +143,32 @@ impl<T> Place<T> {
             Err(_) => Claim::Refused,
         }
     }
+}
 
-    /// Returns the next place of the chain, and makes it if there is none.
-    ///
-    /// Not by `get_or_init`: what `make` calls, the global allocator for one, may come here again.
-    fn next_or(&self, make: impl Fn() -> Self) -> &Self {
-        if self.next.get().is_none() {
-            // Whoever comes second drops its own.
-            drop(self.next.set(Box::new(make())));
-        }
-        self.next.get().expect("it was just set")
+thread_local! {
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+    /// First used after thread_local's own thread local, so it is destroyed before that one.
+    static ENDS: Ends = const { Ends };
+}
+
+/// Notes that the thread locals of its thread are being destroyed.
+struct Ends;
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        ENDING.set(true);
     }
+}
+
+/// Returns the place in a cell, and makes it if there is none.
+///
+/// Not by `get_or_init`: the global allocator, which `make` calls, may come here again.
+fn get_or_make<T>(cell: &OnceLock<Box<Place<T>>>, make: impl Fn() -> Place<T>) -> &Place<T> {
+    if cell.get().is_none() {
+        // Whoever comes second drops its own.
+        drop(cell.set(Box::new(make())));
+    }
+    cell.get().expect("it was just set")
 }
 
 impl<T> Drop for Place<T> {
@@ -171,9 +202,6 @@ enum Claim {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
     use super::*;
 
     #[test]
@@ -191,11 +219,35 @@ mod tests {
         claims.release_all();
         assert_eq!(claims.claimed().count(), 0);
     }
+
+    #[test]
+    fn a_thread_local_that_outlives_those_of_thread_local_can_claim() {
+        static CLAIMS: OnceLock<Claims<i32>> = OnceLock::new();
+        struct ClaimsOnExit(Cell<i32>);
+        impl Drop for ClaimsOnExit {
+            fn drop(&mut self) {
+                let claims = CLAIMS.get_or_init(Claims::new);
+                let [first, again] = [7, 8].map(|value| *claims.claim(|| value, |_| ()));
+                assert_eq!((first, self.0.get()), (7, 1));
+                assert!([7, 8].contains(&again));
+            }
+        }
+        thread_local! { static LAST: ClaimsOnExit = const { ClaimsOnExit(Cell::new(0)) } }
+        let ended = std::thread::spawn(|| {
+            LAST.with(|last| last.0.set(1));
+            // Another crate uses thread_local, and this one is not used on the thread before.
+            *ThreadLocal::new().get_or(|| 3)
+        });
+        assert_eq!(ended.join().expect("it does not abort"), 3);
+    }
+
     #[test]
     fn a_long_chain_of_places_is_dropped_without_recursion() {
         let first = Place::new(0);
         let places = if cfg!(miri) { 100 } else { 200_000 };
-        (1..places).fold(&first, |last, number| last.next_or(|| Place::new(number)));
+        (1..places).fold(&first, |last, number| {
+            get_or_make(&last.next, || Place::new(number))
+        });
         drop(first);
     }
 }

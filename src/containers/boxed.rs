@@ -54,12 +54,9 @@ impl<'a, T> FrameBox<'a, T> {
         or_fail(Self::try_new_in(value, arena))
     }
 
-    /// Moves a value into a box.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; the value is dropped then.
+    /// As [`FrameArena::try_boxed`].
     #[inline]
-    pub fn try_new_in(value: T, arena: &'a FrameArena) -> Result<Self, ArenaError> {
+    pub(super) fn try_new_in(value: T, arena: &'a FrameArena) -> Result<Self, ArenaError> {
         let place = arena.try_take_for::<T>()?.cast::<T>();
         // SAFETY: the memory was just taken for a `T`.
         unsafe { place.write(value) };
@@ -201,6 +198,10 @@ impl<T: Clone> Clone for FrameBox<'_, T> {
     #[track_caller]
     fn clone(&self) -> Self {
         Self::new_in(T::clone(self), self.arena)
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        T::clone_from(self, source);
     }
 }
 

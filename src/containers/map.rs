@@ -1,35 +1,33 @@
 //! A hash map in an arena.
 #![forbid(unsafe_code)]
 
-pub(super) mod look_up;
-mod make;
-
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::ops::Index;
+use std::ops::{Deref, DerefMut, Index};
 
 use foldhash::fast::FixedState;
-use hashbrown::hash_map::{self, HashMap};
+use hashbrown::hash_map::{self, Entry, HashMap};
 
 use super::or_fail;
-use super::raw::Stays;
+use super::table::{self, TableMemory};
 use crate::arena::FrameArena;
+use crate::error::ArenaError;
 
 /// A hash map in an arena: for look-ups that a system builds and uses.
 ///
-/// It is hashbrown's map, with the hash function that Bevy's maps use, from a fixed seed: the order
-/// of the elements is arbitrary, but the same in every run. Another one goes in with
-/// [`map_with_hasher`](FrameArena::map_with_hasher), such as Bevy's `FixedHasher` or `EntityHash`.
+/// It derefs to hashbrown's map, so it has all of its methods. The hash function is the one that
+/// Bevy's maps use, from a fixed seed: the order of the elements is arbitrary, but the same in every
+/// run. [`map_with_hasher`](FrameArena::map_with_hasher) takes another one, such as Bevy's
+/// `FixedHasher` or `EntityHash`.
 ///
-/// It drops its elements at the end of its scope. It grows into new memory, and what it leaves
-/// behind stays unused until the frame is recycled: give it its capacity where that is known.
-/// Unlike hashbrown's own, it panics with the text of the [`ArenaError`](crate::ArenaError) where the arena refuses,
-/// or returns it from the `try_` twin, and never aborts the process. That is why it does not lend
-/// the map inside, and has no method to shrink.
+/// It drops its elements at the end of its scope. It grows into new memory, and its old memory stays
+/// unused until the frame is recycled: give it its capacity where that is known. Unlike hashbrown's
+/// own, it panics with the text of the [`ArenaError`] where the arena refuses, and never aborts the
+/// process. The methods listed here panic at the caller's line; the `try_` twins return the error.
 ///
-/// A map can't be shared: it keeps the borrow of its arena, which a handle must not. Share what is
-/// looked up as a sorted list, and search it with `binary_search_by_key`:
+/// A map can't be shared: it keeps the borrow of its arena, which a handle must not. Share its
+/// contents as a sorted list, and search that with `binary_search_by_key`:
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -40,6 +38,7 @@ use crate::arena::FrameArena;
 /// for (entity, hit) in [(7, 10), (3, 5), (7, 2)] {
 ///     *damage.entry(entity).or_insert(0) += hit;
 /// }
+/// damage.retain(|_, hits| *hits > 4);
 /// assert_eq!(damage[&7], 12);
 ///
 /// let mut sorted = arena.collect(damage);
@@ -49,8 +48,7 @@ use crate::arena::FrameArena;
 /// assert_eq!(found, Ok(0));
 /// ```
 pub struct FrameMap<'a, K, V, S = FixedState> {
-    _stays: Stays<(K, V)>,
-    map: HashMap<K, V, S, &'a FrameArena>,
+    map: HashMap<K, V, S, TableMemory<'a>>,
 }
 
 impl<'a, K, V, S> FrameMap<'a, K, V, S> {
@@ -63,159 +61,169 @@ impl<'a, K, V, S> FrameMap<'a, K, V, S> {
     /// assert!(std::ptr::eq(names.arena(), &arena));
     /// ```
     pub fn arena(&self) -> &'a FrameArena {
-        self.map.allocator()
+        self.map.allocator().arena()
     }
 
-    /// Returns how many elements there are.
+    /// Takes the map apart and returns its keys, in arbitrary order.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
     /// let arena = FrameArena::new(4096);
     /// let mut names = arena.map();
     /// names.insert(3, "Ferris");
-    /// assert_eq!(names.len(), 1);
+    /// assert!(names.into_keys().eq([3]));
+    /// ```
+    pub fn into_keys(self) -> hash_map::IntoKeys<K, V, TableMemory<'a>> {
+        self.map.into_keys()
+    }
+
+    /// Takes the map apart and returns its values, in arbitrary order.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert!(names.into_values().eq(["Ferris"]));
+    /// ```
+    pub fn into_values(self) -> hash_map::IntoValues<K, V, TableMemory<'a>> {
+        self.map.into_values()
+    }
+}
+
+impl<'a, K: Eq + Hash, V, S: BuildHasher> FrameMap<'a, K, V, S> {
+    /// Makes room for at least `additional` more elements.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// names.reserve(100);
+    /// assert!(names.capacity() > 100);
     /// ```
     #[inline]
-    pub fn len(&self) -> usize {
-        self.map.len()
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        or_fail(self.try_reserve(additional));
     }
 
-    /// Returns whether there are no elements.
+    /// Makes room for at least `additional` more elements.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing changes then.
+    #[inline]
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
+        // Compared here, because hashbrown's own comparison is out of line.
+        if additional <= self.map.capacity() - self.map.len() {
+            return Ok(());
+        }
+        let too_long = ArenaError::TooLong {
+            len: additional,
+            element_bytes: size_of::<(K, V)>(),
+        };
+        let grow = |map: &mut HashMap<_, _, _, _>| map.try_reserve(additional);
+        table::try_grow(&mut self.map, HashMap::allocator, grow, too_long)
+    }
+
+    /// Inserts a value, and returns the previous value of the key.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
     /// let arena = FrameArena::new(4096);
     /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(!names.is_empty());
+    /// assert_eq!(names.insert(3, "Ferris"), None);
+    /// assert_eq!(names.insert(3, "Corro"), Some("Ferris"));
     /// ```
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.map.is_empty()
+    #[track_caller]
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.reserve(1);
+        self.map.insert(key, value)
     }
 
-    /// Returns how many elements there is room for before the map grows.
+    /// Inserts a value, and returns the previous value of the key.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; key and value are dropped then.
+    #[inline]
+    pub fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, ArenaError> {
+        self.try_reserve(1)?;
+        Ok(self.map.insert(key, value))
+    }
+
+    /// Returns the entry of a key, to look at it and to fill it: `*map.entry(key).or_insert(0) += 1`.
+    ///
+    /// # Panics
+    /// If the key is new, and the arena is out of memory or over a limit; see [`ArenaError`].
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
     /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.capacity() >= 1);
-    /// ```
-    pub fn capacity(&self) -> usize {
-        self.map.capacity()
-    }
-
-    /// Returns all keys with their values, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.iter().eq([(&3, &"Ferris")]));
-    /// ```
-    pub fn iter(&self) -> hash_map::Iter<'_, K, V> {
-        self.map.iter()
-    }
-
-    /// Returns all keys with their values, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// for (_, name) in names.iter_mut() {
-    ///     *name = "Corro";
+    /// let mut hits = arena.map();
+    /// for entity in [7, 3, 7] {
+    ///     *hits.entry(entity).or_insert(0) += 1;
     /// }
-    /// assert_eq!(names[&3], "Corro");
+    /// assert_eq!(hits[&7], 2);
     /// ```
-    pub fn iter_mut(&mut self) -> hash_map::IterMut<'_, K, V> {
-        self.map.iter_mut()
+    #[inline]
+    #[track_caller]
+    pub fn entry(&mut self, key: K) -> Entry<'_, K, V, S, TableMemory<'a>> {
+        if self.map.capacity() == self.map.len() && !self.map.contains_key(&key) {
+            self.reserve(1);
+        }
+        self.map.entry(key)
     }
 
-    /// Returns all keys, in arbitrary order.
+    /// Inserts everything that an iterator yields.
     ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.keys().eq([&3]));
-    /// ```
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &K> + Clone {
-        self.map.keys()
+    /// # Errors
+    /// If the arena is out of memory or over a limit; the elements inserted before that stay.
+    pub fn try_extend(&mut self, iter: impl IntoIterator<Item = (K, V)>) -> Result<(), ArenaError> {
+        let iter = iter.into_iter();
+        self.try_reserve(table::expected(iter.size_hint().0, self.is_empty()))?;
+        for (key, value) in iter {
+            self.try_insert(key, value)?;
+        }
+        Ok(())
+    }
+}
+
+/// The methods of hashbrown's map.
+impl<'a, K, V, S> Deref for FrameMap<'a, K, V, S> {
+    type Target = HashMap<K, V, S, TableMemory<'a>>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.map
+    }
+}
+
+impl<K, V, S> DerefMut for FrameMap<'_, K, V, S> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.map
+    }
+}
+
+/// Clones into the same arena.
+impl<K: Clone + Eq + Hash, V: Clone, S: Clone + BuildHasher> Clone for FrameMap<'_, K, V, S> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let mut clone = self.arena().map_with_hasher(self.hasher().clone());
+        clone.reserve(self.capacity());
+        clone.map.clone_from(&self.map);
+        clone
     }
 
-    /// Returns all values, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.values().eq([&"Ferris"]));
-    /// ```
-    pub fn values(&self) -> impl ExactSizeIterator<Item = &V> + Clone {
-        self.map.values()
-    }
-
-    /// Returns all values, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// names.values_mut().for_each(|name| *name = "Corro");
-    /// assert_eq!(names[&3], "Corro");
-    /// ```
-    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut V> {
-        self.map.values_mut()
-    }
-
-    /// Removes all elements, keeps the memory, and returns the elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.drain().eq([(3, "Ferris")]));
-    /// assert!(names.is_empty());
-    /// ```
-    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = (K, V)> {
-        self.map.drain()
-    }
-
-    /// Keeps the elements for which `keep` returns `true`, and drops the others.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// names.retain(|id, _| *id > 3);
-    /// assert!(names.is_empty());
-    /// ```
-    pub fn retain(&mut self, keep: impl FnMut(&K, &mut V) -> bool) {
-        self.map.retain(keep);
-    }
-
-    /// Drops all elements, and keeps the memory.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// names.clear();
-    /// assert!(names.is_empty());
-    /// ```
-    pub fn clear(&mut self) {
-        self.map.clear();
+    fn clone_from(&mut self, source: &Self) {
+        self.map.clone_from(&source.map);
     }
 }
 
@@ -228,7 +236,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> Extend<(K, V)> for FrameMap<'_, K, V, S> {
 
 impl<'a, K, V, S> IntoIterator for FrameMap<'a, K, V, S> {
     type Item = (K, V);
-    type IntoIter = hash_map::IntoIter<K, V, &'a FrameArena>;
+    type IntoIter = hash_map::IntoIter<K, V, TableMemory<'a>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.map.into_iter()
@@ -278,5 +286,55 @@ impl<K: Eq + Hash, V: Eq, S: BuildHasher> Eq for FrameMap<'_, K, V, S> {}
 impl<K: fmt::Debug, V: fmt::Debug, S> fmt::Debug for FrameMap<'_, K, V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.map.fmt(f)
+    }
+}
+
+/// # Maps
+impl FrameArena {
+    /// Creates an empty map. It allocates with its first element.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map();
+    /// names.insert(3, "Ferris");
+    /// assert_eq!(names.get(&3), Some(&"Ferris"));
+    /// ```
+    pub fn map<K, V>(&self) -> FrameMap<'_, K, V> {
+        self.map_with_hasher(FixedState::default())
+    }
+
+    /// Creates an empty map with a hash function of your choice.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// use std::hash::RandomState;
+    ///
+    /// let arena = FrameArena::new(4096);
+    /// let mut names = arena.map_with_hasher(RandomState::new());
+    /// names.insert("from the network", 1);
+    /// ```
+    pub fn map_with_hasher<K, V, S>(&self, hasher: S) -> FrameMap<'_, K, V, S> {
+        FrameMap {
+            map: HashMap::with_hasher_in(hasher, TableMemory::new(self)),
+        }
+    }
+
+    /// Creates a map with room for `capacity` elements.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let names = arena.map_with_capacity::<u32, &str>(100);
+    /// assert!(names.capacity() >= 100);
+    /// ```
+    #[track_caller]
+    pub fn map_with_capacity<K: Eq + Hash, V>(&self, capacity: usize) -> FrameMap<'_, K, V> {
+        let mut map = self.map();
+        map.reserve(capacity);
+        map
     }
 }

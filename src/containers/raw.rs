@@ -156,30 +156,6 @@ unsafe fn free(arena: &FrameArena, block: NonNull<u8>, capacity: usize, element_
 )]
 pub(super) trait SharedInstead {}
 
-/// The same for maps and sets, which can't be shared.
-#[diagnostic::on_unimplemented(
-    message = "a map in an arena can't leave the system and thread that made it",
-    label = "this keeps arena memory of one frame and one thread",
-    note = "to pass its contents on, make a sorted list of them and `share()` that, or let all workers \
-            make lists for each key: `arenas.collector()` and `share_grouped_by_key`"
-)]
-pub(super) trait ListedInstead {}
-
-/// Keeps a map in its system and on its thread, with that message. First of its fields, so that the
-/// compiler comes to it first.
-pub(super) struct Stays<T>(PhantomData<T>);
-
-impl<T> Stays<T> {
-    pub(super) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-// SAFETY: nothing implements the bound, so this sends nothing.
-unsafe impl<T: ListedInstead> Send for Stays<T> {}
-// SAFETY: as above.
-unsafe impl<T: ListedInstead> Sync for Stays<T> {}
-
 // SAFETY: nothing implements the bound, so this sends nothing.
 unsafe impl<T: SharedInstead> Send for RawBuffer<'_, T> {}
 // SAFETY: as above.

@@ -1,23 +1,22 @@
 //! A hash set in an arena.
 #![forbid(unsafe_code)]
 
-use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::ops::{Deref, DerefMut};
 
 use foldhash::fast::FixedState;
 use hashbrown::hash_set::{self, HashSet};
 
-use super::map::look_up::why;
 use super::or_fail;
-use super::raw::Stays;
+use super::table::{self, TableMemory};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
 /// A hash set in an arena: for "was it seen already".
 ///
-/// As for [`FrameMap`](crate::FrameMap): hashbrown's, with a fixed hash function; it never aborts
-/// the process, and can't be shared.
+/// It derefs to hashbrown's set, so it has all of its methods. As for [`FrameMap`](crate::FrameMap),
+/// the hash function is fixed, it never aborts the process, and it can't be shared.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArena;
@@ -26,10 +25,13 @@ use crate::error::ArenaError;
 /// let mut seen = arena.set();
 /// let first: Vec<u32> = [3, 1, 3].into_iter().filter(|&n| seen.insert(n)).collect();
 /// assert_eq!(first, [3, 1]);
+///
+/// let mut visible = arena.set();
+/// visible.extend([1, 2]);
+/// assert!(visible.difference(&seen).eq([&2]));
 /// ```
 pub struct FrameSet<'a, T, S = FixedState> {
-    _stays: Stays<T>,
-    set: HashSet<T, S, &'a FrameArena>,
+    set: HashSet<T, S, TableMemory<'a>>,
 }
 
 impl<'a, T, S> FrameSet<'a, T, S> {
@@ -42,103 +44,7 @@ impl<'a, T, S> FrameSet<'a, T, S> {
     /// assert!(std::ptr::eq(seen.arena(), &arena));
     /// ```
     pub fn arena(&self) -> &'a FrameArena {
-        self.set.allocator()
-    }
-
-    /// Returns how many elements there are.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert_eq!(seen.len(), 1);
-    /// ```
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.set.len()
-    }
-
-    /// Returns whether there are no elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert!(!seen.is_empty());
-    /// ```
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.set.is_empty()
-    }
-
-    /// Returns how many elements there is room for before the set grows.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert!(seen.capacity() >= 1);
-    /// ```
-    pub fn capacity(&self) -> usize {
-        self.set.capacity()
-    }
-
-    /// Returns all elements, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert!(seen.iter().eq([&3]));
-    /// ```
-    pub fn iter(&self) -> hash_set::Iter<'_, T> {
-        self.set.iter()
-    }
-
-    /// Removes all elements, keeps the memory, and returns the elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert!(seen.drain().eq([3]));
-    /// assert!(seen.is_empty());
-    /// ```
-    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = T> {
-        self.set.drain()
-    }
-
-    /// Keeps the elements for which `keep` returns `true`, and drops the others.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// seen.retain(|n| *n > 3);
-    /// assert!(seen.is_empty());
-    /// ```
-    pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
-        self.set.retain(keep);
-    }
-
-    /// Drops all elements, and keeps the memory.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// seen.clear();
-    /// assert!(seen.is_empty());
-    /// ```
-    pub fn clear(&mut self) {
-        self.set.clear();
+        self.set.allocator().arena()
     }
 }
 
@@ -168,15 +74,16 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     /// If the arena is out of memory or over a limit; nothing changes then.
     #[inline]
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
-        while additional > self.set.capacity() - self.set.len() {
-            match self.set.try_reserve(additional) {
-                Ok(()) => break,
-                Err(refusal) => {
-                    why::<T>(refusal, self.arena(), self.len().saturating_add(additional))?;
-                }
-            }
+        // Compared here, because hashbrown's own comparison is out of line.
+        if additional <= self.set.capacity() - self.set.len() {
+            return Ok(());
         }
-        Ok(())
+        let too_long = ArenaError::TooLong {
+            len: additional,
+            element_bytes: size_of::<T>(),
+        };
+        let grow = |set: &mut HashSet<_, _, _>| set.try_reserve(additional);
+        table::try_grow(&mut self.set, HashSet::allocator, grow, too_long)
     }
 
     /// Inserts an element, and returns whether it is new.
@@ -208,74 +115,49 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
         Ok(self.set.insert(value))
     }
 
-    /// Returns whether the element is there.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert!(seen.contains(&3));
-    /// ```
-    #[inline]
-    pub fn contains<Q: ?Sized + Eq + Hash>(&self, value: &Q) -> bool
-    where
-        T: Borrow<Q>,
-    {
-        self.set.contains(value)
-    }
-
-    /// Returns the element that is equal to this one.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.set();
-    /// names.insert(String::from("Ferris"));
-    /// assert_eq!(names.get("Ferris").map(String::len), Some(6));
-    /// ```
-    #[inline]
-    pub fn get<Q: ?Sized + Eq + Hash>(&self, value: &Q) -> Option<&T>
-    where
-        T: Borrow<Q>,
-    {
-        self.set.get(value)
-    }
-
-    /// Removes an element, and returns whether it was there.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut seen = arena.set();
-    /// seen.insert(3);
-    /// assert!(seen.remove(&3));
-    /// assert!(!seen.remove(&3));
-    /// ```
-    #[inline]
-    pub fn remove<Q: ?Sized + Eq + Hash>(&mut self, value: &Q) -> bool
-    where
-        T: Borrow<Q>,
-    {
-        self.set.remove(value)
-    }
-
     /// Inserts everything that an iterator yields.
     ///
     /// # Errors
-    /// If the arena is out of memory or over a limit; what was inserted before that stays.
+    /// If the arena is out of memory or over a limit; the elements inserted before that stay.
     pub fn try_extend(&mut self, iter: impl IntoIterator<Item = T>) -> Result<(), ArenaError> {
         let iter = iter.into_iter();
-        let known = iter.size_hint().0;
-        self.try_reserve(if self.is_empty() {
-            known
-        } else {
-            known.div_ceil(2)
-        })?;
+        self.try_reserve(table::expected(iter.size_hint().0, self.is_empty()))?;
         for value in iter {
             self.try_insert(value)?;
         }
         Ok(())
+    }
+}
+
+/// The methods of hashbrown's set.
+impl<'a, T, S> Deref for FrameSet<'a, T, S> {
+    type Target = HashSet<T, S, TableMemory<'a>>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.set
+    }
+}
+
+impl<T, S> DerefMut for FrameSet<'_, T, S> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.set
+    }
+}
+
+/// Clones into the same arena.
+impl<T: Clone + Eq + Hash, S: Clone + BuildHasher> Clone for FrameSet<'_, T, S> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let mut clone = self.arena().set_with_hasher(self.hasher().clone());
+        clone.reserve(self.capacity());
+        clone.set.clone_from(&self.set);
+        clone
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.set.clone_from(&source.set);
     }
 }
 
@@ -288,7 +170,7 @@ impl<T: Eq + Hash, S: BuildHasher> Extend<T> for FrameSet<'_, T, S> {
 
 impl<'a, T, S> IntoIterator for FrameSet<'a, T, S> {
     type Item = T;
-    type IntoIter = hash_set::IntoIter<T, &'a FrameArena>;
+    type IntoIter = hash_set::IntoIter<T, TableMemory<'a>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.set.into_iter()
@@ -345,8 +227,7 @@ impl FrameArena {
     /// ```
     pub fn set_with_hasher<T, S>(&self, hasher: S) -> FrameSet<'_, T, S> {
         FrameSet {
-            _stays: Stays::new(),
-            set: HashSet::with_hasher_in(hasher, self),
+            set: HashSet::with_hasher_in(hasher, TableMemory::new(self)),
         }
     }
 
@@ -362,19 +243,8 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn set_with_capacity<T: Eq + Hash>(&self, capacity: usize) -> FrameSet<'_, T> {
-        or_fail(self.try_set_with_capacity(capacity))
-    }
-
-    /// Creates a set with room for `capacity` elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
-    pub fn try_set_with_capacity<T: Eq + Hash>(
-        &self,
-        capacity: usize,
-    ) -> Result<FrameSet<'_, T>, ArenaError> {
         let mut set = self.set();
-        set.try_reserve(capacity)?;
-        Ok(set)
+        set.reserve(capacity);
+        set
     }
 }

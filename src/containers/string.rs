@@ -4,6 +4,7 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
+mod edit;
 mod traits;
 
 use std::fmt::{self, Write};
@@ -63,19 +64,9 @@ impl<'a> FrameString<'a> {
     /// ```
     #[track_caller]
     pub fn with_capacity_in(capacity: usize, arena: &'a FrameArena) -> Self {
-        or_fail(Self::try_with_capacity_in(capacity, arena))
-    }
-
-    /// Creates a string with room for `capacity` bytes.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
-    pub fn try_with_capacity_in(
-        capacity: usize,
-        arena: &'a FrameArena,
-    ) -> Result<Self, ArenaError> {
-        let bytes = FrameVec::try_with_capacity_in(capacity, arena)?;
-        Ok(Self { bytes })
+        Self {
+            bytes: FrameVec::with_capacity_in(capacity, arena),
+        }
     }
 
     /// Returns the arena.
@@ -218,12 +209,19 @@ impl<'a> FrameString<'a> {
     #[track_caller]
     pub fn truncate(&mut self, len: usize) {
         if len < self.len() {
-            assert!(
-                self.is_char_boundary(len),
-                "byte {len} is within a character"
-            );
+            self.assert_boundary(len);
             self.bytes.truncate(len);
         }
+    }
+
+    /// # Panics
+    /// If the index is within a character, or beyond the text.
+    #[track_caller]
+    fn assert_boundary(&self, index: usize) {
+        assert!(
+            self.is_char_boundary(index),
+            "byte {index} is within a character"
+        );
     }
 
     /// Removes the text and keeps the memory.
@@ -251,36 +249,6 @@ impl<'a> FrameString<'a> {
     /// ```
     pub fn as_str(&self) -> &str {
         self
-    }
-
-    /// Returns the bytes of the text, as a list.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push('w');
-    /// assert_eq!(label.into_bytes(), [b'w']);
-    /// ```
-    pub fn into_bytes(self) -> FrameVec<'a, u8> {
-        self.bytes
-    }
-
-    /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push_str("wave 3");
-    /// let label: &mut str = label.leak();
-    /// assert_eq!(label, "wave 3");
-    /// ```
-    #[inline]
-    pub fn leak(mut self) -> &'a mut str {
-        self.bytes.shrink_to_fit();
-        // SAFETY: `bytes` is always UTF-8.
-        unsafe { std::str::from_utf8_unchecked_mut(self.bytes.leak()) }
     }
 
     /// Appends formatted text: this is what `write!(string, "…")` calls.

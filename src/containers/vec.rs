@@ -1,22 +1,17 @@
 //! A growing list in an arena.
 #![expect(unsafe_code, reason = "owns elements in raw memory")]
 
-mod compare;
-mod drain;
 mod edit;
 mod extend;
-mod hand_over;
-mod into_iter;
-mod memory;
-mod splice;
+mod iter;
+mod traits;
 
 use std::mem::{MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-pub use self::drain::FrameDrain;
-pub use self::into_iter::FrameIntoIter;
+pub use self::iter::{FrameDrain, FrameIntoIter};
 use super::or_fail;
 use super::raw::RawBuffer;
 use crate::arena::FrameArena;
@@ -33,8 +28,8 @@ use crate::error::ArenaError;
 /// that grow side by side their capacity beforehand.
 ///
 /// Where the arena has a limit and it is reached, methods panic with the text of the
-/// [`ArenaError`]; each of them that may grow has a `try_` twin that returns it instead. The
-/// process is never aborted.
+/// [`ArenaError`]. To get the error instead, make room with [`try_reserve`](Self::try_reserve), or
+/// use the `try_` twin of the most common methods. The process is never aborted.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArena;
@@ -48,7 +43,7 @@ use crate::error::ArenaError;
 /// ```
 pub struct FrameVec<'a, T> {
     buffer: RawBuffer<'a, T>,
-    /// The first `len` elements of the buffer are there.
+    /// The first `len` elements of the buffer are initialised.
     len: usize,
 }
 
@@ -87,12 +82,9 @@ impl<'a, T> FrameVec<'a, T> {
         or_fail(Self::try_with_capacity_in(capacity, arena))
     }
 
-    /// Creates a list with room for `capacity` elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// As [`FrameArena::try_vec_with_capacity`].
     #[inline]
-    pub fn try_with_capacity_in(
+    pub(crate) fn try_with_capacity_in(
         capacity: usize,
         arena: &'a FrameArena,
     ) -> Result<Self, ArenaError> {
@@ -136,30 +128,6 @@ impl<'a, T> FrameVec<'a, T> {
     #[inline]
     pub const fn capacity(&self) -> usize {
         self.buffer.capacity()
-    }
-
-    /// Returns how many elements there are.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// assert_eq!(arena.collect([1, 2]).len(), 2);
-    /// ```
-    #[inline]
-    pub const fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether there are no elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// assert!(arena.vec::<u32>().is_empty());
-    /// ```
-    #[inline]
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Returns the elements.
@@ -330,10 +298,10 @@ impl<'a, T> FrameVec<'a, T> {
         self.split_at_spare().1
     }
 
-    /// Says that the first `len` elements are there.
+    /// Sets the length.
     ///
     /// # Safety
-    /// They are, and `len` is not more than the capacity.
+    /// `len <= capacity()`, and the first `len` elements must be initialised.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;

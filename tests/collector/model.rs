@@ -38,7 +38,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => any::<u8>().prop_map(Step::Grow),
         1 => (0..3000_u16).prop_map(Step::Scratch),
     ];
-    vec(step, 0..if cfg!(miri) { 40 } else { 300 })
+    vec(step, 0..if cfg!(miri) { 20 } else { 300 })
 }
 
 fn end() -> impl Strategy<Value = End> {
@@ -84,16 +84,19 @@ impl Element for Large {
 #[test]
 fn random_programs_agree_with_a_vector() {
     let config = Config {
-        cases: if cfg!(miri) { 3 } else { 100 },
+        cases: if cfg!(miri) { 2 } else { 100 },
         failure_persistence: None,
         ..Config::default()
     };
     TestRunner::new(config)
-        .run(&vec((steps(), end()), 1..6), |frames| {
-            run::<Tracked>(&frames);
-            run::<Large>(&frames);
-            Ok(())
-        })
+        .run(
+            &vec((steps(), end()), 1..if cfg!(miri) { 3 } else { 6 }),
+            |frames| {
+                run::<Tracked>(&frames);
+                run::<Large>(&frames);
+                Ok(())
+            },
+        )
         .unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -10,11 +10,11 @@ pub(crate) fn limit_of(bytes: usize) -> FrameArenaSettings {
     }
 }
 
-/// Settings with blocks of this size.
-#[expect(dead_code, reason = "not every test binary needs both")]
+/// Settings without one, and with blocks of this size.
 pub(crate) fn blocks_of(bytes: usize) -> FrameArenaSettings {
     FrameArenaSettings {
         block_bytes: bytes,
-        ..FrameArenaSettings::default()
+        worker_limit_bytes: None,
+        ..limit_of(0)
     }
 }

@@ -222,7 +222,7 @@ fn lists_are_moved_into_one_another_where_there_is_room() {
     let arena = FrameArena::new(4096);
     let mut near = arena.collect([1, 2].map(Tracked::make));
     let mut far = arena.collect([3].map(Tracked::make));
-    near.try_append(&mut far).unwrap();
+    near.append(&mut far);
     assert!(far.is_empty());
     let numbers = near.iter().map(|it| it.number()).collect::<Vec<_>>();
     assert_eq!(numbers, [1, 2, 3]);
@@ -320,4 +320,37 @@ fn a_list_may_outlive_what_its_elements_point_to_being_declared_first() {
     assert_eq!(*list[0], 7);
     let shorter: FrameVec<'_, &i32> = list;
     assert_eq!(Tracked::make(1).number() as usize, shorter.len());
+}
+
+#[test]
+fn lists_of_arrays_are_flattened_where_they_are() {
+    let arena = FrameArena::new(4096);
+    let mut pairs = arena.vec_with_capacity(4);
+    pairs.push([1, 2].map(Tracked::make));
+    pairs.push([3, 4].map(Tracked::make));
+    let start = pairs.as_ptr().addr();
+    let mut flat = pairs.into_flattened();
+    assert_eq!((flat.as_ptr().addr(), flat.capacity()), (start, 8));
+    flat.push(Tracked::make(5));
+    assert!(flat.iter().map(Tracked::number).eq(1..=5));
+    // Arrays of no elements, and elements of no size.
+    let mut none = arena.collect([[0_u64; 0]; 3]).into_flattened();
+    none.push(7);
+    assert_eq!(none, [7]);
+    assert_eq!(arena.collect([[(); 5]; 3]).into_flattened().len(), 15);
+    drop((flat, none));
+}
+
+#[test]
+fn clones_into_lists_and_boxes_reuse_their_memory() {
+    let arena = FrameArena::new(4096);
+    let long = arena.collect((0..9).map(Tracked::make));
+    let mut list = arena.collect((0..20).map(Tracked::make));
+    let mut boxed = arena.boxed(arena.string());
+    let used = arena.used_bytes();
+    let start = list.as_ptr();
+    list.clone_from(&long);
+    assert_eq!((&list, list.as_ptr()), (&long, start));
+    boxed.clone_from(&boxed.clone());
+    assert_eq!(arena.used_bytes(), used);
 }

@@ -6,3 +6,4 @@ mod elements;
 mod limits;
 mod maps;
 mod model;
+mod text;

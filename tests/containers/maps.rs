@@ -2,15 +2,16 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use bevy_frame_arena::FrameArena;
+use bevy_frame_arena::{FrameArena, FrameMap};
 use bevy_platform::hash::FixedHasher;
 use proptest::prelude::*;
 
 use crate::elements::{Element, Tracked, live};
+use crate::limits::limited;
 
 #[test]
 fn maps_and_sets_are_equal_if_they_have_the_same() {
@@ -164,16 +165,130 @@ fn a_key_that_lies_or_panics_is_dropped_once() {
     }
 }
 
+/// An arena whose map has no room left, and the map with all its keys below the length.
+fn full_map(arena: &FrameArena) -> FrameMap<'_, u32, u32> {
+    let mut map = arena.map();
+    while map.try_insert(map.len() as u32, 0).is_ok() {}
+    assert!(map.len() > 5 && map.len() == map.capacity());
+    map
+}
+
+#[test]
+fn the_entry_of_a_key_that_is_there_neither_grows_nor_panics() {
+    let arena = limited(1024);
+    let mut map = full_map(&arena);
+    let before = (map.capacity(), arena.used_bytes());
+    for key in 0..map.len() as u32 {
+        *map.entry(key).or_insert(7) += 1;
+    }
+    assert!(map.values().all(|&value| value == 1));
+    assert_eq!((map.capacity(), arena.used_bytes()), before);
+    // Neither does it where there is memory.
+    let arena = FrameArena::new(1 << 16);
+    let mut map = arena.map();
+    map.extend((0..28).map(|key| (key, 0)));
+    assert_eq!(map.capacity(), 28);
+    *map.entry(3).or_insert(0) += 1;
+    assert_eq!(map.capacity(), 28);
+}
+
+#[test]
+fn methods_of_hashbrown_that_grow_panic_at_a_limit_instead_of_aborting() {
+    let arena = limited(1024);
+    let refused = |call: &mut dyn FnMut()| {
+        let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it should panic");
+        let text = payload.downcast::<String>().expect("a formatted text");
+        assert!(text.contains("exhausted"), "{text}");
+    };
+    let mut map = full_map(&arena);
+    let len = map.len();
+    refused(&mut || _ = (*map).insert(1000, 1));
+    refused(&mut || (*map).reserve(1000));
+    while arena.try_alloc(0_u64).is_ok() {}
+    refused(&mut || drop((*map).clone()));
+    refused(&mut || drop(map.clone()));
+    assert_eq!((map.len(), map.iter().count()), (len, len));
+    let arena = limited(1024);
+    let mut set = arena.set();
+    while set.try_insert(set.len()).is_ok() {}
+    refused(&mut || _ = set.get_or_insert(1000));
+    refused(&mut || _ = set.replace(1000));
+    while arena.try_alloc(0_u64).is_ok() {}
+    refused(&mut || drop(set.clone()));
+    assert_eq!(set.iter().count(), set.len());
+}
+
+/// A hash function that panics when it is told to.
+#[derive(Clone, Default)]
+struct Fused(Rc<Cell<bool>>, FixedHasher);
+
+impl BuildHasher for Fused {
+    type Hasher = <FixedHasher as BuildHasher>::Hasher;
+
+    fn build_hasher(&self) -> Self::Hasher {
+        assert!(!self.0.get(), "armed");
+        self.1.build_hasher()
+    }
+}
+
+#[test]
+fn a_hash_function_that_panics_leaves_no_map_that_aborts() {
+    let arena = limited(4096);
+    let hasher = Fused::default();
+    let mut map = arena.map_with_hasher(hasher.clone());
+    map.extend((0..28_u32).map(|key| (key, ())));
+    // Few elements, and yet no room: it rehashes in place, and asks for no memory.
+    let mut next = 28;
+    while map.len() > 8 || map.capacity() > map.len() {
+        if map.capacity() > map.len() {
+            map.insert(next, ());
+            next += 1;
+        }
+        if map.len() > 8 {
+            let key = *map.keys().next().unwrap();
+            map.remove(&key);
+        }
+    }
+    hasher.0.set(true);
+    assert!(catch_unwind(AssertUnwindSafe(|| map.try_reserve(1))).is_err());
+    hasher.0.set(false);
+    let payload = catch_unwind(AssertUnwindSafe(|| (*map).reserve(10_000))).unwrap_err();
+    let text = payload.downcast::<String>().expect("a formatted text");
+    assert!(text.contains("exhausted"), "{text}");
+}
+
+#[test]
+fn clones_are_in_the_same_arena_and_reuse_their_memory() {
+    let arena = FrameArena::new(4096);
+    let mut map = arena.map();
+    map.extend((0..20).map(|n| (n, Tracked::make(n))));
+    let mut clone = map.clone();
+    assert!(std::ptr::eq(clone.arena(), &arena) && clone == map);
+    clone.remove(&3);
+    map.insert(30, Tracked::make(30));
+    let used = arena.used_bytes();
+    clone.clone_from(&map);
+    assert!(clone == map);
+    assert_eq!(arena.used_bytes(), used);
+    let mut set = arena.set();
+    set.extend(0..20);
+    let mut clone = set.clone();
+    clone.remove(&3);
+    assert!(clone.is_subset(&set) && set.difference(&clone).eq([&3]));
+    clone.clone_from(&set);
+    assert!(clone == set);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if cfg!(miri) { 3 } else { 200 },
+        cases: if cfg!(miri) { 2 } else { 200 },
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
 
     #[test]
     fn a_map_and_a_set_do_what_those_of_std_do(
-        steps in prop::collection::vec((0..6_u8, 0..40_u16), 0..120)
+        steps in prop::collection::vec((0..6_u8, 0..40_u16), 0..if cfg!(miri) { 20 } else { 120 })
     ) {
         let arena = FrameArena::new(256);
         let (mut map, mut theirs) = (arena.map(), HashMap::new());

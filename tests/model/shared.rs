@@ -63,7 +63,7 @@ pub(crate) fn share(
         }
         SharedKind::Copy => {
             let mut vec = arena.vec();
-            vec.try_reserve_exact(bytes)
+            vec.try_reserve(bytes)
                 .map_err(|_| ArenaError::AllocationFailed { requested: bytes })?;
             vec.resize(bytes, seed);
             (AnyHandle::Bytes(vec.try_share()?), in_bytes)

@@ -153,6 +153,39 @@ fn an_arena_kept_in_a_thread_local_is_nobody_elses_while_the_thread_ends() {
 }
 
 #[test]
+fn a_thread_local_destructor_gets_memory_scratch_and_collectors() {
+    static ARENAS: OnceLock<FrameArenas> = OnceLock::new();
+    static DONE: OnceLock<FrameHandle<[u64]>> = OnceLock::new();
+    struct AsksOnExit;
+    impl Drop for AsksOnExit {
+        fn drop(&mut self) {
+            let arenas = ARENAS.get().expect("the test has set it");
+            assert_eq!(*arenas.local().alloc(1), 1);
+            let scratch = arenas.scratch();
+            assert_eq!(scratch.collect(0..3), [0, 1, 2]);
+            // Of arenas that the thread has not used before.
+            let others = small();
+            assert_eq!(*others.local().alloc(2), 2);
+            assert_eq!(*others.scratch().alloc(3), 3);
+            let collector = arenas.collector();
+            collector.batch().extend([3, 1, 2]);
+            DONE.set(collector.share_sorted()).expect("it runs once");
+        }
+    }
+    thread_local! {
+        // First used before the arenas are, so that it is destroyed after all that they keep there.
+        static ASKS: AsksOnExit = const { AsksOnExit };
+    }
+    let arenas = ARENAS.get_or_init(small);
+    let ending = thread::spawn(|| {
+        ASKS.with(|_| ());
+        address(arenas.local())
+    });
+    ending.join().unwrap();
+    assert_eq!(arenas[*DONE.get().expect("it ran to its end")], [1, 2, 3]);
+}
+
+#[test]
 fn many_threads_that_end_within_a_frame_are_dropped_without_recursion() {
     let mut arenas = FrameArenas::new(blocks_of(128));
     let threads = if cfg!(miri) { 20 } else { 2_000 };

@@ -5,9 +5,9 @@ use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::AddAssign;
 
 use super::FrameString;
-use crate::containers::or_fail;
 
 impl fmt::Display for FrameString<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,9 +25,23 @@ impl fmt::Debug for FrameString<'_> {
 impl Clone for FrameString<'_> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let mut clone = or_fail(Self::try_with_capacity_in(self.len(), self.arena()));
+        let mut clone = Self::with_capacity_in(self.len(), self.arena());
         clone.push_str(self);
         clone
+    }
+
+    #[track_caller]
+    fn clone_from(&mut self, source: &Self) {
+        self.clear();
+        self.push_str(source);
+    }
+}
+
+/// Appends a string.
+impl AddAssign<&str> for FrameString<'_> {
+    #[track_caller]
+    fn add_assign(&mut self, text: &str) {
+        self.push_str(text);
     }
 }
 

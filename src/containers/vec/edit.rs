@@ -1,12 +1,13 @@
 //! Inserting and removing in the middle of a list.
 #![expect(unsafe_code, reason = "moves elements within raw memory")]
 
-use std::ops::RangeBounds;
-use std::ptr;
+use std::iter;
+use std::mem::{self, ManuallyDrop};
+use std::ops::{Range, RangeBounds};
+use std::ptr::{self, NonNull};
 
-use super::{FrameDrain, FrameVec};
-use crate::containers::{or_fail, range};
-use crate::error::ArenaError;
+use super::{FrameDrain, FrameIntoIter, FrameVec};
+use crate::containers::checked_range;
 
 /// # Inserting and removing
 impl<'a, T> FrameVec<'a, T> {
@@ -14,7 +15,7 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Panics
     /// If `index` is beyond the length, or the arena out of memory or over a limit; see
-    /// [`ArenaError`].
+    /// [`ArenaError`](crate::ArenaError).
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -25,30 +26,11 @@ impl<'a, T> FrameVec<'a, T> {
     /// ```
     #[track_caller]
     pub fn insert(&mut self, index: usize, value: T) {
-        or_fail(self.try_insert(index, value));
-    }
-
-    /// Inserts an element before the one at `index`, and moves all behind it.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; the element is dropped then.
-    ///
-    /// # Panics
-    /// If `index` is beyond the length.
-    #[track_caller]
-    pub fn try_insert(&mut self, index: usize, value: T) -> Result<(), ArenaError> {
-        let behind = range::checked(index.., self.len).len();
-        self.try_reserve(1)?;
-        // SAFETY: the index is not beyond the length.
-        let place = unsafe { self.place(index) }.as_ptr();
-        // SAFETY: there is room for one more.
-        let next = unsafe { place.add(1) };
-        // SAFETY: as many elements are behind the index, and can move by one.
-        unsafe { ptr::copy(place, next, behind) };
-        // SAFETY: the place is within the capacity, and what was there has moved.
-        unsafe { place.write(value) };
-        self.len += 1;
-        Ok(())
+        let place = checked_range(index..index, self.len);
+        self.reserve(1);
+        let value = ManuallyDrop::new(value);
+        // SAFETY: there is room for one more, and the value is not used again.
+        unsafe { self.overwrite(place, NonNull::from(&*value), 1) };
     }
 
     /// Removes the element at `index`, and moves all behind it.
@@ -65,17 +47,13 @@ impl<'a, T> FrameVec<'a, T> {
     /// ```
     #[track_caller]
     pub fn remove(&mut self, index: usize) -> T {
-        range::checked(index..=index, self.len);
-        let behind = self.len - index - 1;
+        let place = checked_range(index..=index, self.len);
         // SAFETY: the index is below the length.
-        let place = unsafe { self.place(index) }.as_ptr();
-        // SAFETY: the element is there; all behind it move over it, and the length says so.
-        let removed = unsafe { place.read() };
-        // SAFETY: the index is below the length, so this is one behind it at most.
-        let next = unsafe { place.add(1) };
-        // SAFETY: as many elements are behind the index.
-        unsafe { ptr::copy(next, place, behind) };
-        self.len -= 1;
+        let removed = unsafe { self.place(index) };
+        // SAFETY: the element is initialised, and all behind it move over it now.
+        let removed = unsafe { removed.read() };
+        // SAFETY: the element has moved out, and none takes its place.
+        unsafe { self.overwrite(place, NonNull::dangling(), 0) };
         removed
     }
 
@@ -93,7 +71,7 @@ impl<'a, T> FrameVec<'a, T> {
     /// ```
     #[track_caller]
     pub fn swap_remove(&mut self, index: usize) -> T {
-        range::checked(index..=index, self.len);
+        checked_range(index..=index, self.len);
         self.len -= 1;
         // SAFETY: the index of the last element is in bounds.
         let last = unsafe { self.place(self.len) };
@@ -120,7 +98,7 @@ impl<'a, T> FrameVec<'a, T> {
     /// ```
     #[track_caller]
     pub fn drain(&mut self, range: impl RangeBounds<usize>) -> FrameDrain<'_, 'a, T> {
-        let range = range::checked(range, self.len);
+        let range = checked_range(range, self.len);
         FrameDrain::new(self, range)
     }
 
@@ -128,7 +106,7 @@ impl<'a, T> FrameVec<'a, T> {
     ///
     /// # Panics
     /// If `at` is beyond the length, or the arena out of memory or over a limit; see
-    /// [`ArenaError`].
+    /// [`ArenaError`](crate::ArenaError).
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -139,29 +117,85 @@ impl<'a, T> FrameVec<'a, T> {
     /// ```
     #[track_caller]
     pub fn split_off(&mut self, at: usize) -> Self {
-        or_fail(self.try_split_off(at))
-    }
-
-    /// Moves everything from `at` on into a new list of the same arena.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing moves then.
-    ///
-    /// # Panics
-    /// If `at` is beyond the length.
-    #[track_caller]
-    pub fn try_split_off(&mut self, at: usize) -> Result<Self, ArenaError> {
-        let count = range::checked(at.., self.len).len();
-        let mut tail = Self::try_with_capacity_in(count, self.arena())?;
+        let count = checked_range(at.., self.len).len();
+        let mut tail = Self::with_capacity_in(count, self.arena());
         self.len = at;
         // SAFETY: `at` is not beyond the old length.
         let from = unsafe { self.place(at) };
         // SAFETY:
-        // - `count` elements are there, and were given up with the old length;
+        // - `count` elements are initialised, and were given up with the old length;
         // - the new list has room for them, in memory of its own.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), tail.as_mut_ptr(), count) };
         tail.len = count;
-        Ok(tail)
+        tail
+    }
+
+    /// Replaces a range by what an iterator yields, and returns the elements that were in it.
+    ///
+    /// Unlike that of `Vec`, it is done when it returns, whatever becomes of the iterator it
+    /// returns: the new elements are collected first, so they take memory for a moment, as do the
+    /// old ones until they are dropped.
+    ///
+    /// # Panics
+    /// If the range is out of bounds, or the arena out of memory or over a limit; see
+    /// [`ArenaError`](crate::ArenaError). The list is unchanged then.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1, 2, 3, 4]);
+    /// let old = list.splice(1..3, [20, 25, 30]);
+    /// assert!(old.eq([2, 3]));
+    /// assert_eq!(list, [1, 20, 25, 30, 4]);
+    /// ```
+    #[track_caller]
+    pub fn splice(
+        &mut self,
+        range: impl RangeBounds<usize>,
+        replace_with: impl IntoIterator<Item = T>,
+    ) -> FrameIntoIter<'a, T> {
+        let range = checked_range(range, self.len);
+        let mut new = self.arena().collect(replace_with);
+        let mut old = Self::with_capacity_in(range.len(), self.arena());
+        self.reserve(new.len.saturating_sub(range.len()));
+
+        // From here on nothing fails and no foreign code runs.
+        // SAFETY: the range is in bounds.
+        let from = unsafe { self.place(range.start) };
+        // SAFETY: the elements of the range move to a list with room for them.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), old.as_mut_ptr(), range.len()) };
+        old.len = range.len();
+        let added = mem::take(&mut new.len);
+        // SAFETY: the range has moved out, there is room, and the new elements were given up.
+        unsafe { self.overwrite(range, new.buffer.start(), added) };
+        old.into_iter()
+    }
+
+    /// Moves elements into the place of a range that has moved out, and the elements behind it.
+    ///
+    /// # Safety
+    /// - `range` is in bounds, and its elements are not used again;
+    /// - there is room for `added - range.len()` more elements;
+    /// - `added` initialised elements are at `from`, outside of the list, and not used again.
+    #[inline]
+    pub(in crate::containers) unsafe fn overwrite(
+        &mut self,
+        range: Range<usize>,
+        from: NonNull<T>,
+        added: usize,
+    ) {
+        let behind = self.len - range.end;
+        // SAFETY: the range is in bounds.
+        let place = unsafe { self.place(range.start) }.as_ptr();
+        // SAFETY: the end of the range is in bounds.
+        let tail = unsafe { place.add(range.len()) };
+        // SAFETY: the capacity has room for `added` elements and those behind the range.
+        let new_tail = unsafe { place.add(added) };
+        // SAFETY: as many elements are behind the range, and there is room for them.
+        unsafe { ptr::copy(tail, new_tail, behind) };
+        // SAFETY: the gap is as long as the new elements, which are not part of the list.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), place, added) };
+        self.len = range.start + added + behind;
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
@@ -192,12 +226,45 @@ impl<'a, T> FrameVec<'a, T> {
     /// assert_eq!(lives, [1, 2]);
     /// ```
     pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
-        let mut sieve = Sieve::new(self);
+        let mut sieve = Sieve::new(self, ..);
         while let Some([_, element]) = sieve.look() {
             // SAFETY: the element is there, and nothing else refers to it.
             let kept = keep(unsafe { &mut *element });
             sieve.decide(kept);
         }
+    }
+
+    /// Returns an iterator that removes the elements of a range for which `take` returns `true`.
+    ///
+    /// Elements that it has not come to when it is dropped are kept.
+    ///
+    /// # Panics
+    /// If the range is out of bounds.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect(0..6);
+    /// assert!(list.extract_if(1.., |n| *n % 2 == 0).eq([2, 4]));
+    /// assert_eq!(list, [0, 1, 3, 5]);
+    /// ```
+    #[track_caller]
+    pub fn extract_if(
+        &mut self,
+        range: impl RangeBounds<usize>,
+        mut take: impl FnMut(&mut T) -> bool,
+    ) -> impl Iterator<Item = T> {
+        let mut sieve = Sieve::new(self, range);
+        iter::from_fn(move || {
+            while let Some([_, element]) = sieve.look() {
+                // SAFETY: the element is initialised, and nothing else refers to it.
+                if take(unsafe { &mut *element }) {
+                    return Some(sieve.take());
+                }
+                sieve.decide(true);
+            }
+            None
+        })
     }
 
     /// Drops each element that is equal to the one before it.
@@ -240,7 +307,7 @@ impl<'a, T> FrameVec<'a, T> {
     /// assert_eq!(words, ["a", "b"]);
     /// ```
     pub fn dedup_by(&mut self, mut same: impl FnMut(&mut T, &mut T) -> bool) {
-        let mut sieve = Sieve::new(self);
+        let mut sieve = Sieve::new(self, ..);
         while let Some([before, element]) = sieve.look() {
             if sieve.kept == 0 {
                 sieve.decide(true);
@@ -256,25 +323,28 @@ impl<'a, T> FrameVec<'a, T> {
     }
 }
 
-/// A list from which elements are dropped one by one.
+/// A list from which elements are removed one by one.
 ///
 /// Kept ones are at the start, then a gap, then those not looked at. The list itself is empty in
 /// the meantime; the end of the sieve, also by a panic, closes the gap and restores the length.
 struct Sieve<'v, 'a, T> {
     vec: &'v mut FrameVec<'a, T>,
+    /// The length of the list before.
+    len: usize,
     kept: usize,
-    next: usize,
-    end: usize,
+    left: Range<usize>,
 }
 
 impl<'v, 'a, T> Sieve<'v, 'a, T> {
-    fn new(vec: &'v mut FrameVec<'a, T>) -> Self {
-        let end = std::mem::take(&mut vec.len);
+    #[track_caller]
+    fn new(vec: &'v mut FrameVec<'a, T>, range: impl RangeBounds<usize>) -> Self {
+        let left = checked_range(range, vec.len);
+        let len = mem::take(&mut vec.len);
         Self {
             vec,
-            kept: 0,
-            next: 0,
-            end,
+            len,
+            kept: left.start,
+            left,
         }
     }
 
@@ -282,28 +352,25 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
     /// If none was kept, the first of the two is that of the list's start.
     #[inline]
     fn look(&mut self) -> Option<[*mut T; 2]> {
-        if self.next == self.end {
+        if self.left.is_empty() {
             return None;
         }
         // SAFETY: both indices are in bounds.
-        let [before, next] =
-            [self.kept.saturating_sub(1), self.next].map(|index| unsafe { self.vec.place(index) });
+        let [before, next] = [self.kept.saturating_sub(1), self.left.start]
+            .map(|index| unsafe { self.vec.place(index) });
         Some([before.as_ptr(), next.as_ptr()])
     }
 
-    /// Keeps or drops the next element.
+    /// Keeps or drops the next element. There must be one.
     #[inline]
     fn decide(&mut self, keep: bool) {
-        // SAFETY: the index is in bounds.
-        let element = unsafe { self.vec.place(self.next) };
-        // Before it is dropped: its destructor may panic, and must not run twice.
-        self.next += 1;
+        let element = self.pass();
         if !keep {
-            // SAFETY: the element is there, and was passed by.
+            // SAFETY: the element is initialised, and was passed by.
             unsafe { element.drop_in_place() };
             return;
         }
-        if self.kept + 1 < self.next {
+        if self.kept + 1 < self.left.start {
             // SAFETY: the index is in bounds.
             let place = unsafe { self.vec.place(self.kept) };
             // SAFETY: the element moves into the gap, to another place.
@@ -311,17 +378,33 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
         }
         self.kept += 1;
     }
+
+    /// Takes the next element out. There must be one.
+    #[inline]
+    fn take(&mut self) -> T {
+        // SAFETY: the element is initialised, and was passed by.
+        unsafe { self.pass().read() }
+    }
+
+    /// Passes by the next element: from here on it is the caller's, also if its destructor panics.
+    #[inline(always)]
+    fn pass(&mut self) -> NonNull<T> {
+        // SAFETY: the index is in bounds.
+        let element = unsafe { self.vec.place(self.left.start) };
+        self.left.start += 1;
+        element
+    }
 }
 
 impl<T> Drop for Sieve<'_, '_, T> {
     fn drop(&mut self) {
-        let left = self.end - self.next;
+        let behind = self.len - self.left.start;
         // SAFETY: the index is in bounds, or the end.
-        let from = unsafe { self.vec.place(self.next) };
+        let from = unsafe { self.vec.place(self.left.start) };
         // SAFETY: the index is in bounds, or the end.
         let to = unsafe { self.vec.place(self.kept) };
-        // SAFETY: those not looked at are there; they move to the end of those that were kept.
-        unsafe { ptr::copy(from.as_ptr(), to.as_ptr(), left) };
-        self.vec.len = self.kept + left;
+        // SAFETY: those not looked at are initialised; they move behind those that were kept.
+        unsafe { ptr::copy(from.as_ptr(), to.as_ptr(), behind) };
+        self.vec.len = self.kept + behind;
     }
 }

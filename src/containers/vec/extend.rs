@@ -1,15 +1,107 @@
-//! Appending many elements at once.
+//! The capacity of a list, and appending many elements at once.
 #![expect(unsafe_code, reason = "writes elements into reserved memory")]
 
-use std::io;
 use std::iter::repeat_n;
 use std::mem::MaybeUninit;
 use std::ops::RangeBounds;
 use std::ptr;
 
 use super::FrameVec;
-use crate::containers::{or_fail, range};
+use crate::containers::{checked_range, or_fail};
 use crate::error::ArenaError;
+
+/// # Room
+impl<T> FrameVec<'_, T> {
+    /// Makes room for at least `additional` more elements.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1]);
+    /// list.reserve(100);
+    /// assert!(list.capacity() > 100);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        if additional > self.capacity() - self.len {
+            self.buffer.grow(self.len, additional);
+        }
+    }
+
+    /// Makes room for at least `additional` more elements.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; nothing changes then.
+    #[inline]
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
+        if additional > self.capacity() - self.len {
+            self.buffer.try_grow(self.len, additional)?;
+        }
+        Ok(())
+    }
+
+    /// Makes room for `additional` more elements, and no more than that.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.collect([1]);
+    /// list.reserve_exact(100);
+    /// assert_eq!(list.capacity(), 101);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn reserve_exact(&mut self, additional: usize) {
+        or_fail(self.try_reserve_exact(additional));
+    }
+
+    /// As [`reserve_exact`](Self::reserve_exact); an error changes nothing.
+    #[inline]
+    pub(crate) fn try_reserve_exact(&mut self, additional: usize) -> Result<(), ArenaError> {
+        if additional > self.capacity() - self.len {
+            self.buffer.try_grow_exact(self.len, additional)?;
+        }
+        Ok(())
+    }
+
+    /// Gives unused capacity back, if this is the newest thing in the arena. Else nothing would be
+    /// gained, and the capacity stays.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.vec_with_capacity(100);
+    /// list.push(1_u64);
+    /// list.shrink_to_fit();
+    /// assert_eq!(arena.used_bytes(), 8);
+    /// ```
+    #[inline]
+    pub fn shrink_to_fit(&mut self) {
+        self.buffer.shrink_to(self.len);
+    }
+
+    /// Gives capacity beyond `min_capacity` back, as [`shrink_to_fit`](Self::shrink_to_fit) does.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let mut list = arena.vec_with_capacity(100);
+    /// list.push(1_u64);
+    /// list.shrink_to(10);
+    /// assert_eq!(list.capacity(), 10);
+    /// ```
+    #[inline]
+    pub fn shrink_to(&mut self, min_capacity: usize) {
+        self.buffer.shrink_to(self.len.max(min_capacity));
+    }
+}
 
 /// # Adding many
 impl<T> FrameVec<'_, T> {
@@ -71,7 +163,7 @@ impl<T> FrameVec<'_, T> {
     /// # Safety
     /// There is room for `count` more elements.
     #[inline(always)]
-    unsafe fn fill_from(&mut self, iter: impl Iterator<Item = T>, count: usize) {
+    pub(super) unsafe fn fill_from(&mut self, iter: impl Iterator<Item = T>, count: usize) {
         // SAFETY: the caller promises the room.
         let places = unsafe { self.elements(self.len, count) };
         // SAFETY: the memory behind the elements is the list's own, and need not be initialised.
@@ -102,25 +194,6 @@ impl<T> FrameVec<'_, T> {
     #[track_caller]
     pub fn append(&mut self, other: &mut FrameVec<'_, T>) {
         self.reserve(other.len);
-        // SAFETY: there is room for them.
-        unsafe { self.append_within_capacity(other) };
-    }
-
-    /// Moves all elements of another list to the end of this one.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing moves then.
-    pub fn try_append(&mut self, other: &mut FrameVec<'_, T>) -> Result<(), ArenaError> {
-        self.try_reserve(other.len)?;
-        // SAFETY: there is room for them.
-        unsafe { self.append_within_capacity(other) };
-        Ok(())
-    }
-
-    /// # Safety
-    /// There is room for the elements of `other`.
-    #[inline]
-    unsafe fn append_within_capacity(&mut self, other: &mut FrameVec<'_, T>) {
         let count = std::mem::take(&mut other.len);
         // SAFETY: the length is not more than the capacity.
         let place = unsafe { self.place(self.len) };
@@ -144,28 +217,13 @@ impl<T> FrameVec<'_, T> {
     /// assert_eq!(list, ["", "", ""]);
     /// ```
     #[track_caller]
-    pub fn resize_with(&mut self, new_len: usize, make: impl FnMut() -> T) {
-        or_fail(self.try_resize_with(new_len, make));
-    }
-
-    /// Makes the list `new_len` long: drops what is beyond that, or appends what `make` returns.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
-    pub fn try_resize_with(
-        &mut self,
-        new_len: usize,
-        mut make: impl FnMut() -> T,
-    ) -> Result<(), ArenaError> {
-        if new_len <= self.len {
-            self.truncate(new_len);
-            return Ok(());
-        }
-        let additional = new_len - self.len;
-        self.try_reserve(additional)?;
+    pub fn resize_with(&mut self, new_len: usize, mut make: impl FnMut() -> T) {
+        let Some(additional) = new_len.checked_sub(self.len) else {
+            return self.truncate(new_len);
+        };
+        self.reserve(additional);
         // SAFETY: there is room for as many.
         unsafe { self.fill(&mut (0..additional).map(|_| make()), additional) };
-        Ok(())
     }
 }
 
@@ -224,28 +282,12 @@ impl<'a, T: Clone> FrameVec<'a, T> {
     /// ```
     #[track_caller]
     pub fn extend_from_within(&mut self, range: impl RangeBounds<usize>) {
-        or_fail(self.try_extend_from_within(range));
-    }
-
-    /// Appends clones of some of the list's own elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing is appended then.
-    ///
-    /// # Panics
-    /// If the range is out of bounds.
-    #[track_caller]
-    pub fn try_extend_from_within(
-        &mut self,
-        range: impl RangeBounds<usize>,
-    ) -> Result<(), ArenaError> {
-        let range = range::checked(range, self.len);
+        let range = checked_range(range, self.len);
         let count = range.len();
-        self.try_reserve(count)?;
+        self.reserve(count);
         let (elements, spare) = self.split_at_spare();
         spare[..count].write_clone_of_slice(&elements[range]);
         self.len += count;
-        Ok(())
     }
 
     /// Makes the list `new_len` long: drops what is beyond that, or appends clones of `value`.
@@ -280,16 +322,6 @@ impl<'a, T: Clone> FrameVec<'a, T> {
         unsafe { self.fill(&mut repeat_n(value, additional), additional) };
         Ok(())
     }
-
-    /// Clones the list into the same arena.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
-    pub fn try_clone(&self) -> Result<Self, ArenaError> {
-        let mut clone = Self::try_with_capacity_in(self.len, self.arena())?;
-        clone.extend_within_capacity(self);
-        Ok(clone)
-    }
 }
 
 impl FrameVec<'_, u8> {
@@ -317,58 +349,5 @@ impl Drop for Filled<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         *self.len = self.now;
-    }
-}
-
-/// Clones into the same arena.
-impl<T: Clone> Clone for FrameVec<'_, T> {
-    #[track_caller]
-    fn clone(&self) -> Self {
-        or_fail(self.try_clone())
-    }
-}
-
-impl<T> Extend<T> for FrameVec<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn extend<I: IntoIterator<Item = T>>(&mut self, iter: I) {
-        or_fail(self.try_extend(iter));
-    }
-}
-
-/// With one `memcpy` from a slice. An iterator that says how much it yields is taken at its word, and
-/// what it yields beyond that is left.
-impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
-    #[inline]
-    #[track_caller]
-    fn extend<I: IntoIterator<Item = &'e T>>(&mut self, iter: I) {
-        let iter = iter.into_iter().copied();
-        let (least, most) = iter.size_hint();
-        if most == Some(least) {
-            self.reserve(least);
-            // SAFETY: there is room for as many.
-            unsafe { self.fill_from(iter, least) };
-        } else {
-            or_fail(self.try_extend(iter));
-        }
-    }
-}
-
-/// Appends bytes. A refusal is an error of kind `OutOfMemory`, with the [`ArenaError`] inside.
-impl io::Write for FrameVec<'_, u8> {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes)?;
-        Ok(bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.try_extend_from_slice(bytes)
-            .map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

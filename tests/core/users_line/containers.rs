@@ -48,6 +48,10 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     check!(text.extend([&*long]));
     check!(text.extend(long.chars()));
     check!(word.clone());
+    check!(*text += &long);
+    check!(text.insert_str(0, &long));
+    check!(text.replace_range(.., &long));
+    check!(FrameString::from_utf8_lossy_in(long.as_bytes(), arena));
     check!(map.insert(1, [1; 99]));
     check!(map.entry(1).or_insert([1; 99]));
     check!(map.reserve(9));
@@ -73,5 +77,11 @@ fn each_index_out_of_bounds_points_at_its_caller() {
     check!(list.splice(..2, []));
     check!(list.extend_from_within(..2));
     check!(text.truncate(1));
+    check!(text.remove(1));
+    check!(text.remove(3));
+    check!(text.insert(4, 'x'));
+    check!(text.drain(1..));
+    check!(text.replace_range(..2, ""));
+    check!(list.extract_if(..2, |_| true));
     check!(arena.map::<u64, u64>()[&1]);
 }
