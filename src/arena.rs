@@ -122,8 +122,8 @@ pub struct FrameArena {
     /// The most bytes in use at once since the last reset, as of the last time that memory was freed
     /// or a block was added. Atomic like all figures: other threads read it while the owner allocates.
     peak_bytes: AtomicUsize,
-    /// The most bytes in use at once in any period before.
-    highest_peak_bytes: usize,
+    /// The same over all periods.
+    highest_peak_bytes: AtomicUsize,
     /// The most bytes that may be in use at once.
     limit_bytes: usize,
     /// A reset keeps a first block of up to this size: it is likely to be in the cache.
@@ -218,7 +218,7 @@ impl FrameArena {
             drops: OwnerOnly(DropList::default()),
             chain: OwnerOnly(Chain::default()),
             peak_bytes: AtomicUsize::new(0),
-            highest_peak_bytes: 0,
+            highest_peak_bytes: AtomicUsize::new(0),
             limit_bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
             kept_bytes: store.sizes().ordinary_bytes(),
             store,

@@ -32,7 +32,7 @@ use self::ring::Ring;
 pub use self::scratch::Scratch;
 use self::scratch::ScratchStore;
 pub use self::usage::{FrameUsage, WorkerUsage};
-use crate::arena::{FrameArena, Store};
+use crate::arena::{FrameArena, Store, Window};
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Site, SiteTable};
 use crate::stamp::RunName;
@@ -81,8 +81,8 @@ pub struct FrameArenas {
     meter: Meter,
     scratch: ScratchStore,
     frame: u64,
-    /// Periods since the last step of the window that decides what is given back.
-    periods_since_step: u32,
+    /// Periods until the next step of the window that decides what is given back.
+    periods_to_step: u32,
     /// How many swaps from now on give all memory back.
     swaps_that_give_back: usize,
     /// The pace, if it is not the frame: other arenas' errors name it.
@@ -129,7 +129,8 @@ impl FrameArenas {
             meter,
             scratch: ScratchStore::new(&common.settings, &common.store),
             frame: 0,
-            periods_since_step: 0,
+            periods_to_step: Window::of(common.settings.trim_after_frames.unwrap_or(u32::MAX))
+                .step_periods,
             swaps_that_give_back: 0,
             run_name: None,
             common,

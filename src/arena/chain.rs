@@ -77,8 +77,6 @@ impl Chain {
 
     /// Returns to a place that the arena has been at since it was empty, and calls `take` with each
     /// block that it got since then.
-    ///
-    /// With `place` of an empty arena, all blocks go.
     pub(super) fn return_to(
         &mut self,
         place: Place,
@@ -101,6 +99,21 @@ impl Chain {
             Some(block) => cursor.enter(block, place.used_bytes, limit_bytes - place.closed_bytes),
             None => cursor.leave(),
         }
+    }
+
+    /// Leaves all blocks, and calls `take` with each, the active one first.
+    #[inline]
+    pub(super) fn give_all(&mut self, cursor: &mut Cursor, mut take: impl FnMut(Block)) {
+        let mut blocks = self.blocks.take();
+        if let Some(active) = blocks.top_mut() {
+            active.set_used_bytes(cursor.used_bytes());
+        }
+        while let Some(block) = blocks.pop() {
+            take(block);
+        }
+        *self.held_bytes.get_mut() = 0;
+        *self.closed_bytes.get_mut() = 0;
+        cursor.leave();
     }
 
     /// Returns to the start of the first block, and calls `take` with all others; with the first as

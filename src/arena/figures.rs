@@ -87,7 +87,7 @@ impl FrameArena {
     /// assert_eq!((arena.peak_bytes(), arena.high_watermark_bytes()), (0, 1000));
     /// ```
     pub fn high_watermark_bytes(&self) -> usize {
-        self.peak_bytes().max(self.highest_peak_bytes)
+        self.peak_bytes().max(self.highest_peak_bytes.load(Relaxed))
     }
 
     /// Notes the bytes in use before some are freed, or when a block was added.
@@ -95,6 +95,10 @@ impl FrameArena {
     pub(super) fn note_peak(&self, used_bytes: usize) {
         if used_bytes > self.peak_bytes.load(Relaxed) {
             self.peak_bytes.store(used_bytes, Relaxed);
+            // Here rather than at the end of each period, which has one thing less to look at.
+            if used_bytes > self.highest_peak_bytes.load(Relaxed) {
+                self.highest_peak_bytes.store(used_bytes, Relaxed);
+            }
         }
         self.sites.note_peak(|| used_bytes);
     }
@@ -102,11 +106,10 @@ impl FrameArena {
     /// Ends a period in which `used_bytes` were in use at the end.
     #[inline]
     pub(super) fn end_peak(&mut self, used_bytes: usize) {
-        let peak_bytes = self.peak_bytes.get_mut();
-        let most = used_bytes.max(*peak_bytes);
-        *peak_bytes = 0;
-        if most > self.highest_peak_bytes {
-            self.highest_peak_bytes = most;
+        *self.peak_bytes.get_mut() = 0;
+        let highest = self.highest_peak_bytes.get_mut();
+        if used_bytes > *highest {
+            *highest = used_bytes;
         }
     }
 }

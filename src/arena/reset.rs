@@ -76,8 +76,7 @@ impl FrameArena {
             self.end_peak(self.used_now());
             self.mark_dead_since(Place::default());
             let take = |block| to.put(block);
-            self.chain
-                .return_to(Place::default(), &mut self.cursor, self.limit_bytes, take);
+            self.chain.give_all(&mut self.cursor, take);
             *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
         }
         self.cursor.forget_shared();

@@ -12,6 +12,7 @@ use crate::settings::FrameArenaSettings;
 /// Blocks are kept by the power of two that they have room for. Class 0 is for those below 256
 /// bytes, which a budget leaves when it runs out: no request is that small.
 const CLASSES: usize = usize::BITS as usize - FIRST_SHIFT;
+const _: () = assert!(CLASSES <= u64::BITS as usize);
 const FIRST_SHIFT: usize = 7;
 
 /// A free block of up to so many classes above the one asked for will do.
@@ -55,6 +56,8 @@ struct Free {
     free_bytes: usize,
     /// Whether the owner is gone, so that blocks are freed as they come back.
     is_closed: bool,
+    /// A bit for each class that has had a block.
+    used_classes: u64,
     /// Steps since the last window ended.
     steps: usize,
 }
@@ -119,6 +122,7 @@ impl Store {
                 reserved_bytes: 0,
                 free_bytes: 0,
                 is_closed: false,
+                used_classes: 0,
                 steps: 0,
             }),
             refusals: AtomicU32::new(0),
@@ -233,20 +237,22 @@ impl Store {
     /// bytes.
     #[cold]
     pub(crate) fn step_trim(&self, window: Window) -> usize {
-        let mut freed = Stacks::default();
+        let mut freed = Stack::default();
         let mut free = self.lock();
         free.steps += 1;
         let is_end = free.steps >= window.steps;
         if is_end {
             free.steps = 0;
         }
-        for index in 0..CLASSES {
-            let surplus = free.classes[index].step(window.steps, is_end);
-            free.forget(&surplus);
-            freed.0[index] = surplus;
+        for index in free.used() {
+            free.classes[index].step(window.steps, is_end, &mut freed);
         }
+        let freed_bytes = freed.bytes();
+        free.free_bytes -= freed_bytes;
+        free.reserved_bytes -= freed_bytes;
         drop(free);
-        freed.0.iter().map(Stack::bytes).sum()
+        drop(freed);
+        freed_bytes
     }
 
     /// Names the pace that the arenas belong to, once.
@@ -336,7 +342,9 @@ impl Free {
         self.free_bytes += block.bytes();
         let used_bytes = block.used_bytes();
         block.note_touched(used_bytes);
-        let class = &mut self.classes[class_of(&block)];
+        let index = class_of(&block);
+        self.used_classes |= 1 << index;
+        let class = &mut self.classes[index];
         let [most_used_bytes, _] = &mut class.most_used_bytes;
         *most_used_bytes = used_bytes.max(*most_used_bytes);
         class.blocks.push(block);
@@ -356,7 +364,7 @@ impl Free {
         }
         let mut given_up = Stack::default();
         // The largest first: they are the rarest needed.
-        for index in (0..CLASSES).rev() {
+        for index in self.used().rev() {
             while !fits(self.reserved_bytes)
                 && let Some(block) = self.classes[index].take()
             {
@@ -369,22 +377,22 @@ impl Free {
         Ok(given_up)
     }
 
-    fn clear(&mut self) -> Stacks {
-        let mut freed = Stacks::default();
-        for index in 0..CLASSES {
+    fn clear(&mut self) -> Stack {
+        let mut freed = Stack::default();
+        for index in self.used() {
             let class = &mut self.classes[index];
             class.fewest_free = 0;
-            freed.0[index] = std::mem::take(&mut class.blocks);
-            self.reserved_bytes -= freed.0[index].bytes();
+            std::mem::take(&mut class.blocks).append_to(&mut freed);
         }
+        self.reserved_bytes -= self.free_bytes;
         self.free_bytes = 0;
         freed
     }
 
-    /// Takes blocks out of the books that were free.
-    fn forget(&mut self, blocks: &Stack) {
-        self.free_bytes -= blocks.bytes();
-        self.reserved_bytes -= blocks.bytes();
+    /// Returns the classes that have had a block.
+    fn used(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let used = self.used_classes;
+        (0..CLASSES).filter(move |index| used >> index & 1 == 1)
     }
 }
 
@@ -396,35 +404,26 @@ impl Class {
         Some(block)
     }
 
-    /// Moves the window of `steps` on, and returns the blocks that were not needed within it.
-    fn step(&mut self, steps: usize, is_end: bool) -> Stack {
+    /// Moves the window of `steps` on, and adds the blocks to `freed` that were not needed within it.
+    fn step(&mut self, steps: usize, is_end: bool, freed: &mut Stack) {
         self.window.rotate_right(1);
         self.window[0] = self.fewest_free;
         let window = &mut self.window[..steps.min(MAX_STEPS)];
         let fewest = window.iter().copied().min().unwrap_or(0);
-        let mut surplus = self.blocks.split_off_lowest(fewest as usize);
+        let surplus = self.blocks.split_off_lowest(fewest as usize);
         for step in window {
             *step -= surplus.len() as u32;
         }
+        surplus.append_to(freed);
         if is_end {
             // A large block that was once full is not kept for a list that has become short.
             let [now, before] = self.most_used_bytes;
             let enough_bytes = 2 * (now.max(before) / 4 * 5).max(MIN_TRIM_BYTES);
             let is_oversized = |block: &Block| block.touched_bytes() > enough_bytes;
-            self.blocks.extract(is_oversized).append_to(&mut surplus);
+            self.blocks.extract(is_oversized).append_to(freed);
             self.most_used_bytes = [0, now];
         }
         self.fewest_free = self.blocks.len() as u32;
-        surplus
-    }
-}
-
-/// One stack for each class.
-struct Stacks([Stack; CLASSES]);
-
-impl Default for Stacks {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Stack::default()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The arenas of all workers in one period.
 #![expect(unsafe_code, reason = "lends arenas to their owners; resolves handles")]
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -14,6 +15,9 @@ use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Site, SiteTable};
 use crate::stamp::{self, Stamp};
+
+/// The period goes on: nothing was given back yet.
+const NOT_ENDED: usize = usize::MAX;
 
 /// What all generations of one `FrameArenas` have in common.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ pub(super) struct Common {
 pub(crate) struct Generation {
     stamp: Stamp,
     workers: Claims<Worker>,
-    /// Bytes of the blocks that are kept for handles since the period ended.
+    /// Bytes of the blocks that are kept for handles since the period ended, or `NOT_ENDED`.
     kept_bytes: AtomicUsize,
     common: Arc<Common>,
 }
@@ -44,7 +48,7 @@ impl Generation {
         Arc::new(Self {
             stamp,
             workers: Claims::new(),
-            kept_bytes: AtomicUsize::new(0),
+            kept_bytes: AtomicUsize::new(NOT_ENDED),
             common: Arc::clone(common),
         })
     }
@@ -92,8 +96,12 @@ impl Generation {
     }
 
     /// Returns the bytes of the blocks that are kept for handles.
+    #[inline]
     pub(super) fn kept_bytes(&self) -> usize {
-        self.kept_bytes.load(Relaxed)
+        match self.kept_bytes.load(Relaxed) {
+            NOT_ENDED => 0,
+            bytes => bytes,
+        }
     }
 
     /// Ends the period: arenas in which nothing was shared give their blocks back.
@@ -124,15 +132,20 @@ impl Generation {
     /// It costs a few instructions for each worker that was used, whatever was allocated.
     pub(super) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
         self.stamp = stamp;
-        self.run_drops(panic);
-        *self.kept_bytes.get_mut() = 0;
+        // If nothing was shared, all blocks went back when the period ended.
+        if mem::replace(self.kept_bytes.get_mut(), NOT_ENDED) != 0 {
+            self.run_drops(panic);
+            self.give_blocks();
+        }
+        self.workers.release_all();
+    }
+
+    fn give_blocks(&mut self) {
         let mut to = self.common.store.returning();
         for (_, worker) in self.workers.claimed() {
             // SAFETY: with `&mut self` no arena of this generation is lent.
             unsafe { worker.arena_mut() }.give_blocks(&mut to);
         }
-        drop(to);
-        self.workers.release_all();
     }
 
     /// Runs the destructors of all shared values, before the store is locked: they may be anybody's.

@@ -60,27 +60,26 @@ impl FrameArenas {
 
     /// Gives memory back that was not needed for some time.
     fn give_surplus_back(&mut self) {
-        let Some(periods) = self.common.settings.trim_after_frames else {
-            return self.give_all_back_if_asked();
-        };
-        if periods == 0 {
-            self.swaps_that_give_back = 1;
+        let trims_at_once = self.common.settings.trim_after_frames == Some(0);
+        if self.swaps_that_give_back > 0 || trims_at_once {
+            self.swaps_that_give_back = self.swaps_that_give_back.saturating_sub(1);
+            self.give_all_back();
         }
-        self.give_all_back_if_asked();
-        let window = Window::of(periods);
-        self.periods_since_step += 1;
-        if self.periods_since_step >= window.step_periods {
-            self.periods_since_step = 0;
-            self.scratch.give_idle_blocks();
-            let freed_bytes = self.common.store.step_trim(window);
-            self.meter.note_trim(freed_bytes);
+        self.periods_to_step -= 1;
+        if self.periods_to_step == 0 {
+            self.step_trim();
         }
     }
 
-    fn give_all_back_if_asked(&mut self) {
-        if self.swaps_that_give_back > 0 {
-            self.swaps_that_give_back -= 1;
-            self.give_all_back();
+    #[cold]
+    fn step_trim(&mut self) {
+        let periods = self.common.settings.trim_after_frames;
+        let window = Window::of(periods.unwrap_or(u32::MAX));
+        self.periods_to_step = window.step_periods;
+        if periods.is_some() {
+            self.scratch.give_idle_blocks();
+            let freed_bytes = self.common.store.step_trim(window);
+            self.meter.note_trim(freed_bytes);
         }
     }
 
