@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bevy_frame_arena::{CellMap, Cells, FrameArenas, FrameHandle};
+use bevy_frame_arena::{CellMap, Cells, CollectIn, FrameArenas, FrameHandle};
 use bevy_platform::collections::HashMap;
 use bevy_tasks::ComputeTaskPool;
 use bevy_utils::Parallel;
@@ -11,8 +11,17 @@ use crate::WARM_UP_FRAMES;
 use crate::counts;
 use crate::race::{Racer, print_table};
 
-/// Of ours, which need no more instructions than the map.
-pub(crate) const OURS: [&str; 2] = ["ours: `share_cells`", "ours: `share_cell_map`"];
+const CELLS: &str = "ours: `share_cells`";
+const CELL_MAP: &str = "ours: `share_cell_map`";
+
+/// Returns the most instructions that one of our ways may need, as a part of what the first needs.
+pub(crate) fn limit(scene: &str, way: &str) -> f64 {
+    match way {
+        CELLS => 0.85,
+        CELL_MAP if scene.starts_with("5000 agents, 100000 cells") => 1.0,
+        _ => f64::INFINITY,
+    }
+}
 
 /// Tasks that all agents are divided into, with several workers.
 const TASKS: usize = 16;
@@ -151,6 +160,26 @@ trait Way {
     fn look_up(&self, scene: &Scene, cell: u32) -> u64;
 }
 
+/// What is made, and the ways to do it.
+fn groups(shape: Shape) -> Vec<(&'static str, Vec<Box<dyn Way>>)> {
+    let mut groups = vec![("", ways(shape))];
+    if shape.is_dense() && shape.workers == 1 {
+        groups.push((
+            "not in cells, but sorted: ",
+            vec![Box::new(PlainSort::default()), Box::new(OurSort::default())],
+        ));
+        groups.push((
+            "not in cells, but filtered: ",
+            vec![
+                Box::new(PlainFilter::default()),
+                Box::new(OurFilter::default()),
+                Box::new(OurShareIter::default()),
+            ],
+        ));
+    }
+    groups
+}
+
 fn ways(shape: Shape) -> Vec<Box<dyn Way>> {
     let mut ways: Vec<Box<dyn Way>> = vec![Box::new(Map::default())];
     if shape.is_dense() {
@@ -287,7 +316,7 @@ struct OurCells {
 
 impl Way for OurCells {
     fn name(&self) -> &'static str {
-        OURS[0]
+        CELLS
     }
 
     fn build(&mut self, scene: &Scene) {
@@ -314,7 +343,7 @@ struct OurMap {
 
 impl Way for OurMap {
     fn name(&self) -> &'static str {
-        OURS[1]
+        CELL_MAP
     }
 
     fn build(&mut self, scene: &Scene) {
@@ -332,6 +361,119 @@ impl Way for OurMap {
     }
 }
 
+/// A list that is in no order, sorted.
+#[derive(Default)]
+struct PlainSort(Vec<Agent>);
+
+/// A key that puts agents in another order than they have.
+fn shuffled(agent: &Agent) -> u64 {
+    agent.id.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Way for PlainSort {
+    fn name(&self) -> &'static str {
+        "`clear`, `extend`, `sort_unstable_by_key`"
+    }
+
+    fn build(&mut self, scene: &Scene) {
+        self.0.clear();
+        self.0.extend(scene.agents.iter().copied());
+        self.0.sort_unstable_by_key(shuffled);
+    }
+
+    fn look_up(&self, _: &Scene, cell: u32) -> u64 {
+        self.0[cell as usize].id
+    }
+}
+
+#[derive(Default)]
+struct OurSort {
+    arenas: FrameArenas,
+    list: FrameHandle<[Agent]>,
+}
+
+impl Way for OurSort {
+    fn name(&self) -> &'static str {
+        "ours: batch, `share_sorted_by_key`"
+    }
+
+    fn build(&mut self, scene: &Scene) {
+        self.arenas.swap();
+        let agents = self.arenas.collector();
+        scene.for_each_chunk(|chunk| agents.batch().extend(chunk.iter().copied()));
+        self.list = agents.share_sorted_by_key(shuffled);
+    }
+
+    fn look_up(&self, _: &Scene, cell: u32) -> u64 {
+        self.arenas[self.list][cell as usize].id
+    }
+}
+
+/// A list whose length nobody knows beforehand.
+#[derive(Default)]
+struct PlainFilter(Vec<Agent>);
+
+/// True for about a half.
+fn is_left(agent: &&Agent) -> bool {
+    agent.place[0].fract() < 0.5
+}
+
+impl Way for PlainFilter {
+    fn name(&self) -> &'static str {
+        "`clear`, `extend` of a filter"
+    }
+
+    fn build(&mut self, scene: &Scene) {
+        self.0.clear();
+        self.0.extend(scene.agents.iter().filter(is_left).copied());
+    }
+
+    fn look_up(&self, _: &Scene, cell: u32) -> u64 {
+        self.0[cell as usize].id
+    }
+}
+
+#[derive(Default)]
+struct OurFilter {
+    arenas: FrameArenas,
+    list: FrameHandle<[Agent]>,
+}
+
+impl Way for OurFilter {
+    fn name(&self) -> &'static str {
+        "ours: `collect_in` of a filter, `share`"
+    }
+
+    fn build(&mut self, scene: &Scene) {
+        self.arenas.swap();
+        let list = scene.agents.iter().filter(is_left).copied();
+        self.list = list.collect_in(self.arenas.local()).share();
+    }
+
+    fn look_up(&self, _: &Scene, cell: u32) -> u64 {
+        self.arenas[self.list][cell as usize].id
+    }
+}
+
+#[derive(Default)]
+struct OurShareIter(OurFilter);
+
+impl Way for OurShareIter {
+    fn name(&self) -> &'static str {
+        "ours: `share_iter` of a filter"
+    }
+
+    fn build(&mut self, scene: &Scene) {
+        self.0.arenas.swap();
+        let list = scene.agents.iter().filter(is_left).copied();
+        self.0.list = self.0.arenas.local().share_iter(list);
+    }
+
+    fn look_up(&self, scene: &Scene, cell: u32) -> u64 {
+        self.0.look_up(scene, cell)
+    }
+}
+
 /// Looks up what is around all cells.
 #[inline(never)]
 fn look_up_all(way: &dyn Way, scene: &Scene) -> u64 {
@@ -345,13 +487,15 @@ fn look_up_all(way: &dyn Way, scene: &Scene) -> u64 {
 pub(crate) fn run_measured() {
     for shape in SCENES {
         let mut scene = Scene::new(shape);
-        for mut way in ways(shape) {
-            for frame in 0..4 * WARM_UP_FRAMES {
-                scene.scatter(frame);
-                way.build(&scene);
+        for (what, ways) in groups(shape) {
+            for mut way in ways {
+                for frame in 0..4 * WARM_UP_FRAMES {
+                    scene.scatter(frame);
+                    way.build(&scene);
+                }
+                counts::segment(&mut scene, Scene::scatter, |scene| way.build(scene));
+                println!("{what}{shape}\t{}", way.name());
             }
-            counts::segment(&mut scene, Scene::scatter, |scene| way.build(scene));
-            println!("{shape}\t{}", way.name());
         }
         for mut way in ways(shape) {
             way.build(&scene);
@@ -371,30 +515,38 @@ pub(crate) fn print_times(rounds: usize) {
     for workers in [1, 4] {
         for shape in SCENES {
             let shape = Shape { workers, ..shape };
-            let mut scene = Scene::new(shape);
-            let mut racers: Vec<_> = ways(shape).into_iter().map(Racer::new).collect();
-            let mut look_ups: Vec<_> = racers.iter().map(|_| Racer::new(())).collect();
-            let len = racers.len();
-            for round in 0..rounds + 4 * WARM_UP_FRAMES as usize {
-                for index in (0..len).map(|index| (index + round) % len) {
-                    scene.scatter((round * 16 + index) as u32);
-                    let racer = &mut racers[index];
-                    racer.run_timed(|way| way.build(&scene));
-                    let way = &*racer.way;
-                    look_ups[index].run_timed(|()| {
-                        std::hint::black_box(look_up_all(way, &scene));
-                    });
-                }
+            for (what, ways) in groups(shape) {
+                race(what, ways, shape, rounds);
             }
-            let sums = racers.iter_mut().map(|racer| {
-                racer.way.build(&scene);
-                look_up_all(&*racer.way, &scene)
-            });
-            let sums: Vec<_> = sums.collect();
-            assert!(sums.iter().all(|it| *it == sums[0]), "{sums:?}");
-            let names: Vec<_> = racers.iter().map(|it| it.way.name()).collect();
-            print_table(&shape.to_string(), &names, &mut racers);
-            print_table(&format!("look-up of 3 x 3: {shape}"), &names, &mut look_ups);
         }
+    }
+}
+
+fn race(what: &str, ways: Vec<Box<dyn Way>>, shape: Shape, rounds: usize) {
+    let mut scene = Scene::new(shape);
+    let mut racers: Vec<_> = ways.into_iter().map(Racer::new).collect();
+    let mut look_ups: Vec<_> = racers.iter().map(|_| Racer::new(())).collect();
+    let len = racers.len();
+    for round in 0..rounds + 4 * WARM_UP_FRAMES as usize {
+        for index in (0..len).map(|index| (index + round) % len) {
+            scene.scatter((round * 16 + index) as u32);
+            let racer = &mut racers[index];
+            racer.run_timed(|way| way.build(&scene));
+            let way = &*racer.way;
+            look_ups[index].run_timed(|()| {
+                std::hint::black_box(look_up_all(way, &scene));
+            });
+        }
+    }
+    let sums = racers.iter_mut().map(|racer| {
+        racer.way.build(&scene);
+        look_up_all(&*racer.way, &scene)
+    });
+    let sums: Vec<_> = sums.collect();
+    assert!(sums.iter().all(|it| *it == sums[0]), "{sums:?}");
+    let names: Vec<_> = racers.iter().map(|it| it.way.name()).collect();
+    print_table(&format!("{what}{shape}"), &names, &mut racers);
+    if what.is_empty() {
+        print_table(&format!("look-up of 3 x 3: {shape}"), &names, &mut look_ups);
     }
 }

@@ -118,7 +118,8 @@ where
                 Ordering::Less => return old.next().map(Change::Removed),
                 Ordering::Greater => return new.next().map(Change::Added),
                 Ordering::Equal => {
-                    (old.next(), new.next());
+                    old.next();
+                    new.next();
                     if !is_same(before, now) {
                         return Some(Change::Changed { before, now });
                     }

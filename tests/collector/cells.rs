@@ -267,7 +267,7 @@ fn a_comparison_that_panics_drops_each_element_and_key_once() {
         }
     }
     impl Eq for Bomb {}
-    // The table grows at 129 keys, and asks for all hashes then.
+    // The table grows at 257 keys, and asks for all hashes then.
     for last_call in (0..1100).step_by(if cfg!(miri) { 211 } else { 7 }) {
         let (drops, keys) = (Drops::default(), Drops::default());
         let arenas = small();
@@ -278,7 +278,7 @@ fn a_comparison_that_panics_drops_each_element_and_key_once() {
         let shared = catch_unwind(AssertUnwindSafe(|| {
             collector.share_cell_map(|it| {
                 made_keys.set(made_keys.get() + 1);
-                Bomb(keys.tracked(it.0 % 150))
+                Bomb(keys.tracked(it.0 % 290))
             })
         }));
         if shared.is_err() {

@@ -178,3 +178,30 @@ fn batches_come_in_the_order_of_their_numbers() {
     assert_eq!(arenas[cells][&1], [1, 21, 3, 23]);
     assert!(arenas[full().share_sorted()].is_sorted());
 }
+
+#[test]
+fn an_order_that_contradicts_itself_across_batches_loses_nothing() {
+    let arenas = small();
+    for seed in 0..if cfg!(miri) { 4 } else { 200 } {
+        let drops = Drops::default();
+        let collector = arenas.collector();
+        for part in 0..6 {
+            let mut batch = collector.batch();
+            (0..20).for_each(|n| batch.push(drops.tracked(part * 20 + n)));
+        }
+        // Each batch is sorted, so they are merged, whatever is said of elements of two.
+        let mut random = seed * 7919;
+        let list = collector.share_sorted_by(|a, b| {
+            if a.0 / 20 == b.0 / 20 {
+                return a.0.cmp(&b.0);
+            }
+            random = (random * 1_103_515_245 + 12_345) % (1 << 31);
+            [Ordering::Less, Ordering::Greater, Ordering::Equal][(random >> 16) % 3]
+        });
+        let all: HashSet<_> = arenas[list].iter().map(|it| it.0).collect();
+        assert_eq!(
+            (all.len(), arenas[list].len(), drops.count()),
+            (120, 120, 0)
+        );
+    }
+}

@@ -82,9 +82,13 @@ impl<T> Extend<T> for Batch<'_, T> {
     /// # Panics
     /// If the arena is out of memory or over a limit; what was added before stays.
     #[track_caller]
+    #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        for value in values {
-            self.push(value);
+        let mut values = values.into_iter();
+        loop {
+            self.header.fill(&mut values);
+            let Some(value) = values.next() else { return };
+            self.header.push(value);
         }
     }
 }
@@ -236,6 +240,31 @@ impl<T> Header<T> {
             unsafe { end.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             self.end.set(unsafe { end.add(1) });
+        }
+    }
+
+    /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
+    #[inline]
+    fn fill(&self, values: &mut impl Iterator<Item = T>) {
+        /// Stored when it is dropped, also when an iterator panics.
+        struct End<'h, T>(&'h Header<T>, *mut T);
+        impl<T> Drop for End<'_, T> {
+            fn drop(&mut self) {
+                self.0.end.set(self.1);
+            }
+        }
+        if size_of::<T>() == 0 {
+            return;
+        }
+        let limit = self.limit.get();
+        let mut end = End(self, self.end.get());
+        while end.1 != limit {
+            let Some(value) = values.next() else { return };
+            // SAFETY: below the limit there is room for an element of the last segment. Nobody else writes to it,
+            // or moves the end meanwhile: the batch is borrowed exclusively.
+            unsafe { end.1.write(value) };
+            // SAFETY: as above, so the sum is at most the limit.
+            end.1 = unsafe { end.1.add(1) };
         }
     }
 

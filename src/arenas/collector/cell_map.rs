@@ -14,8 +14,8 @@ use crate::containers::FrameVec;
 use crate::error::{ArenaError, fail};
 use crate::handles::FrameHandle;
 
-/// Slots of the first table; a power of two. At least half of them stay empty.
-const FIRST_SLOTS: usize = 256;
+/// The fewest slots of a table; a power of two. At least half of all slots stay empty.
+const LEAST_SLOTS: usize = 16;
 
 /// Elements in one list for each key: made by [`FrameCollector::share_cell_map`].
 ///
@@ -284,7 +284,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
 
     #[track_caller]
     fn try_share_cell_map_with<K>(
-        self,
+        mut self,
         mut key_of: impl FnMut(&T) -> K,
         finish: impl FnOnce(&mut [T], &[u32]),
     ) -> Result<FrameHandle<CellMap<K, T>>, ArenaError>
@@ -293,8 +293,10 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     {
         let arenas = self.arenas;
         let (arena, scratch) = (arenas.local(), arenas.scratch());
+        // If most elements have a key to themselves, the table grows once.
+        let first_slots = self.try_len()?.max(LEAST_SLOTS).checked_next_power_of_two();
         let mut slots = scratch.vec();
-        slots.try_resize(FIRST_SLOTS, 0_u32)?;
+        slots.try_resize(first_slots.ok_or(too_long::<T>(usize::MAX))?, 0_u32)?;
         let mut keys = scratch.vec();
         let mut ends = scratch.vec();
         ends.try_push(0)?;
@@ -354,7 +356,7 @@ fn find<K: Borrow<Q>, Q: Hash + Eq + ?Sized>(
 #[cold]
 #[inline(never)]
 fn try_grow<K: Hash>(slots: &mut FrameVec<'_, u32>, keys: &[K]) -> Result<(), ArenaError> {
-    let len = slots.len().checked_mul(4);
+    let len = slots.len().checked_mul(2);
     let len = len.ok_or_else(|| too_long::<u32>(slots.len()))?;
     slots.clear();
     slots.try_resize(len, 0)?;

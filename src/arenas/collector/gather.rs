@@ -179,13 +179,17 @@ impl<T: Send> FrameCollector<'_, T> {
         assert_eq!(sum as usize, len, "each element was counted once");
         list.try_reserve_exact(len)?;
         let room = &mut list.spare_capacity_mut()[..len];
-        let values = parts.iter().flat_map(Part::slices).flatten();
-        for (value, cell) in values.zip(&cells) {
-            let next = &mut ends[*cell as usize + 1];
-            // SAFETY: each element moves once, and the collector is forgotten below. Nothing panics before that:
-            // the places are counted, and so in bounds; if one were not, an element would be dropped twice.
-            room[*next as usize].write(unsafe { ptr::read(value) });
-            *next += 1;
+        let mut rest = &cells[..];
+        for values in parts.iter().flat_map(Part::slices) {
+            let (cells, others) = rest.split_at(values.len());
+            rest = others;
+            for (value, cell) in values.iter().zip(cells) {
+                let next = &mut ends[*cell as usize + 1];
+                // SAFETY: each element moves once, and the collector is forgotten below. Nothing panics before
+                // that: each place was counted, and so is in bounds.
+                room[*next as usize].write(unsafe { ptr::read(value) });
+                *next += 1;
+            }
         }
         drop(cells);
         drop(parts);
@@ -322,10 +326,9 @@ unsafe fn move_parts<T>(parts: &[Part<'_, T>], room: &mut [MaybeUninit<T>]) {
     let mut rest = room;
     for values in parts.iter().flat_map(Part::slices) {
         let (slots, others) = rest.split_at_mut(values.len());
+        let (from, to) = (values.as_ptr().cast(), slots.as_mut_ptr());
         // SAFETY: there are as many slots as values, and fresh memory does not overlap the collector's.
-        unsafe {
-            ptr::copy_nonoverlapping(values.as_ptr(), slots.as_mut_ptr().cast(), slots.len())
-        };
+        unsafe { ptr::copy_nonoverlapping(from, to, slots.len()) };
         rest = others;
     }
     assert!(rest.is_empty(), "there is an element for each slot");
