@@ -124,7 +124,7 @@ fn an_order_that_contradicts_itself_loses_nothing() {
 #[test]
 fn sorted_batches_that_overlap_are_merged() {
     let arenas = small();
-    for runs in 2..=9 {
+    for (runs, is_reversed) in (2..=9).flat_map(|runs| [(runs, false), (runs, true)]) {
         let drops = Drops::default();
         let collector = arenas.collector();
         let each = if cfg!(miri) { 40 } else { 400 };
@@ -137,9 +137,14 @@ fn sorted_batches_that_overlap_are_merged() {
         let mut calls = 0;
         let list = collector.share_sorted_by_key(|it| {
             calls += 1;
-            it.0
+            if is_reversed { usize::MAX - it.0 } else { it.0 }
         });
-        assert!(arenas[list].iter().map(|it| it.0).eq(0..each * runs));
+        let numbers = || arenas[list].iter().map(|it| it.0);
+        if is_reversed {
+            assert!(numbers().eq((0..each * runs).rev()));
+        } else {
+            assert!(numbers().eq(0..each * runs));
+        }
         if runs == 2 {
             let two_for_each_comparison = 2 * 2 * runs * each;
             assert!(

@@ -107,9 +107,9 @@ impl<T: Send> FrameCollector<'_, T> {
 
     /// Moves all elements to `target`, sorted.
     ///
-    /// The batches of a `par_iter` are mostly parts of one list that is sorted, or reversed. Put in the order
-    /// of their first elements, they are that list; those of several archetypes are a sorted run each. A list that is reversed is turned
-    /// round in one pass by the sort of the standard library.
+    /// The batches of a `par_iter` are mostly parts of one list that is sorted, or reversed: entities are, in
+    /// the order of a query. Put in the order of their first elements, they are that list; those of several
+    /// archetypes are a sorted run each.
     #[track_caller]
     pub(super) fn try_gather_sorted<G: GatherInto<T>>(
         mut self,
@@ -120,22 +120,36 @@ impl<T: Send> FrameCollector<'_, T> {
         let mut parts = self.try_list(&scratch)?;
         let len = try_len(&parts)?;
         let room = target.try_room(len)?;
-        let runs = sort_parts(&mut parts, &mut compare);
-        if let Some(2..) = runs {
-            let order = try_merge(&parts, len, &scratch, &mut compare)?;
+        // The first part of several elements tells the direction.
+        let is_reversed = parts
+            .iter()
+            .map(|part| compare(part.first, part.last))
+            .find(|order| order.is_ne())
+            .is_some_and(Ordering::is_gt);
+        let order = if is_reversed {
+            try_arrange(&mut parts, len, &scratch, &mut |a, b| compare(b, a))?
+        } else {
+            try_arrange(&mut parts, len, &scratch, &mut compare)?
+        };
+        if let Order::Merged(values) = &order {
             // SAFETY:
             // - a merge of lists has each of their elements once, whatever `compare` returns;
             // - these are all elements of the collector, which is forgotten below.
-            unsafe { move_each(&order, room) };
+            unsafe { move_each(values, room) };
         } else {
             // SAFETY: these are all parts of the collector, which is forgotten below; sorting them has not lost
             // any.
             unsafe { move_parts(&parts, room) };
         }
+        let is_sorted = !matches!(order, Order::None);
+        drop(order);
         drop(parts);
         drop(scratch);
         self.forget_batches();
-        if runs.is_none() {
+        if is_reversed {
+            room.reverse();
+        }
+        if !is_sorted {
             // SAFETY: all of it was filled.
             let sorted = DropEach(unsafe { room.assume_init_mut() });
             sorted.0.sort_unstable_by(compare);
@@ -230,25 +244,36 @@ fn sum_of<T>(mut lens: impl Iterator<Item = usize>) -> Result<usize, ArenaError>
         .ok_or_else(|| too_long::<T>(usize::MAX))
 }
 
-/// Puts parts in an order in which they are as few sorted runs as possible, and returns how many. `None` if a
-/// part is not sorted itself, or if there are too many runs to merge.
+/// How the elements of all parts come to be sorted.
+enum Order<'s, T> {
+    /// The parts have this order.
+    OfParts,
+    /// The elements in order.
+    Merged(FrameVec<'s, &'s T>),
+    /// A part is not sorted itself, or there are too many runs to merge.
+    None,
+}
+
+/// Puts parts in an order in which they are as few sorted runs as possible, and merges those.
+fn try_arrange<'s, T>(
+    parts: &mut [Part<'s, T>],
+    len: usize,
+    scratch: &'s FrameArena,
+    compare: &mut impl FnMut(&T, &T) -> Ordering,
+) -> Result<Order<'s, T>, ArenaError> {
+    Ok(match sort_parts(parts, compare) {
+        Some(0 | 1) => Order::OfParts,
+        Some(_) => Order::Merged(try_merge(parts, len, scratch, compare)?),
+        None => Order::None,
+    })
+}
+
+/// Puts parts in an order in which they are as few sorted runs as possible, and returns how many.
 fn sort_parts<T>(
     parts: &mut [Part<'_, T>],
     compare: &mut impl FnMut(&T, &T) -> Ordering,
 ) -> Option<usize> {
-    // The first part of several elements tells the direction.
-    let is_reversed = parts
-        .iter()
-        .map(|part| compare(part.first, part.last))
-        .find(|order| order.is_ne())
-        .is_some_and(Ordering::is_gt);
-    parts.sort_unstable_by(|a, b| {
-        let order = compare(a.first, b.first);
-        if is_reversed { order.reverse() } else { order }
-    });
-    if is_reversed {
-        return None;
-    }
+    parts.sort_unstable_by(|a, b| compare(a.first, b.first));
     let mut is_sorted = |a: &T, b: &T| compare(a, b).is_le();
     // The last element of each run. A part continues the first run that it can.
     let mut runs = [None; MERGED_RUNS];
