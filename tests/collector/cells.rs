@@ -341,3 +341,15 @@ fn a_collector_within_the_key_of_another_is_fine() {
     assert_eq!(arenas[cells][&0], [0, 1, 2, 3]);
     assert_eq!(arenas[cells][&4], [19]);
 }
+
+#[test]
+fn a_key_that_there_is_not_is_not_found_however_full_the_table_is() {
+    let arenas = small();
+    for keys in 0..70_u32 {
+        let collector = arenas.collector();
+        collector.batch().extend(0..keys);
+        let cells = &arenas[collector.share_cell_map(|n| *n)];
+        assert!((0..keys).all(|key| cells[&key] == [key]));
+        assert!((keys..200).all(|key| cells[&key].is_empty()));
+    }
+}
