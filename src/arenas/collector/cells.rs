@@ -40,6 +40,17 @@ use crate::handles::FrameHandle;
 ///     println!("{} in cell 7, {} around it", cells[7].len(), cells.around(7, SIZE).count());
 /// }
 /// ```
+///
+/// What is borrowed from it ends with its period:
+///
+/// ```compile_fail,E0502
+/// # use bevy_frame_arena::FrameArenas;
+/// # let mut arenas = FrameArenas::default();
+/// let cells = arenas.collector::<u32>().share_cells(9, |_| 0);
+/// let cell = &arenas[cells][0];
+/// arenas.swap();
+/// assert!(cell.is_empty());
+/// ```
 pub struct Cells<T> {
     elements: FrameHandle<[T]>,
     /// Cell `n` is `ends[n]..ends[n + 1]` of the elements.
