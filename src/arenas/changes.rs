@@ -108,29 +108,18 @@ where
     S: FnMut(&T, &T) -> bool,
 {
     let (mut old, mut new) = (before.iter(), now.iter());
-    let (mut next_old, mut next_new) = (old.next(), new.next());
     from_fn(move || {
         loop {
-            let (Some(before), Some(now)) = (next_old, next_new) else {
-                if let Some(now) = next_new {
-                    next_new = new.next();
-                    return Some(Change::Added(now));
-                }
-                let removed = next_old.map(Change::Removed);
-                next_old = old.next();
-                return removed;
+            let (Some(before), Some(now)) = (old.as_slice().first(), new.as_slice().first()) else {
+                let removed = || old.next().map(Change::Removed);
+                return new.next().map(Change::Added).or_else(removed);
             };
             match compare(before, now) {
-                Ordering::Less => {
-                    next_old = old.next();
-                    return Some(Change::Removed(before));
-                }
-                Ordering::Greater => {
-                    next_new = new.next();
-                    return Some(Change::Added(now));
-                }
+                Ordering::Less => return old.next().map(Change::Removed),
+                Ordering::Greater => return new.next().map(Change::Added),
                 Ordering::Equal => {
-                    (next_old, next_new) = (old.next(), new.next());
+                    old.next();
+                    new.next();
                     if !is_same(before, now) {
                         return Some(Change::Changed { before, now });
                     }
