@@ -215,7 +215,7 @@ impl Way for Map {
     fn look_up(&self, scene: &Scene, cell: u32) -> u64 {
         let mut all = 0;
         scene.around(cell, |cell| {
-            all += self.cells.get(&cell).map_or(0, |it| sum(it))
+            all += self.cells.get(&cell).map_or(0, |it| sum(it));
         });
         all
     }
@@ -292,7 +292,7 @@ impl Way for Sorted {
         let (cell_of, agents) = (scene.cell_of(), &mut self.agents);
         agents.clear();
         scene.gather(&mut self.queues, |agent| {
-            agents.push((cell_of(agent), *agent))
+            agents.push((cell_of(agent), *agent));
         });
         agents.sort_unstable_by_key(|it| it.0);
     }

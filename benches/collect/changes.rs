@@ -21,8 +21,8 @@ pub(crate) fn all() -> Vec<Box<dyn Way>> {
     ]
 }
 
-/// What Bevy 0.20.1 does: `check_visibility_cpu_culling` of bevy_camera, then `update_cpu_culled_entities` of
-/// bevy_render, without the copy of the list to the render world.
+/// What Bevy 0.20.1 does: `check_visibility_cpu_culling` of `bevy_camera`, then `update_cpu_culled_entities` of
+/// `bevy_render`, without the copy of the list to the render world.
 #[derive(Default)]
 struct Bevys {
     queues: Parallel<TypeIdHashMap<Vec<Entity>>>,
