@@ -1,4 +1,4 @@
-//! Goal: compare this frame with the previous one, through a handle.
+//! Goal: react to what came into view and what left since the last frame, without bookkeeping.
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -6,29 +6,51 @@ use bevy_frame_arena::prelude::*;
 
 fn main() {
     let mut app = App::new();
-    app.add_plugins(FrameArenaPlugin::default())
-        .init_resource::<Nearby>()
-        .add_systems(Update, find_nearby);
+    app.add_plugins((TaskPoolPlugin::default(), FrameArenaPlugin::default()))
+        .init_resource::<Visible>()
+        .add_systems(Startup, spawn)
+        .add_systems(Update, (cull, react).chain());
+    app.finish();
+    app.cleanup();
     for _ in 0..4 {
         app.update();
     }
 }
 
-/// Who was near, in the frame that wrote it last. Unset before the first.
+#[derive(Component)]
+struct Place(u64);
+
+/// What is in view, in this frame and the one before.
 #[derive(Resource, Default)]
-struct Nearby(FrameHandle<[u64]>);
+struct Visible(TwoFrames<Entity>);
 
-fn find_nearby(arenas: Res<FrameArenas>, mut nearby: ResMut<Nearby>) {
-    let frame = arenas.frame();
-    let mut now = arenas.local().vec();
-    now.extend(frame..frame + 3);
+fn spawn(mut commands: Commands) {
+    commands.spawn_batch((0..1000).map(Place));
+}
 
-    // Empty where the handle is unset or stale.
-    let before = arenas.slice(nearby.0);
-    let came: Vec<_> = now.iter().filter(|who| !before.contains(who)).collect();
-    let left: Vec<_> = before.iter().filter(|who| !now.contains(who)).collect();
-    println!("frame {frame}: near {now:?}, came {came:?}, left {left:?}");
+fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Place)>, mut visible: ResMut<Visible>) {
+    let view = arenas.frame() * 2..arenas.frame() * 2 + 5;
+    let list = arenas.collector();
+    objects.par_iter().for_each_init(
+        || list.batch(),
+        |batch, (entity, place)| {
+            if view.contains(&place.0) {
+                batch.push(entity);
+            }
+        },
+    );
+    // The list of the last frame becomes the old one.
+    visible.0.set(list.share_sorted());
+}
 
-    // Readable in this frame and the next; stale after that.
-    nearby.0 = now.share();
+fn react(arenas: Res<FrameArenas>, visible: Res<Visible>) {
+    println!("frame {}:", arenas.frame());
+    // One pass over both lists, in place.
+    for change in visible.0.changes(&arenas) {
+        match change {
+            Change::Added(entity) => println!("  {entity} came into view"),
+            Change::Removed(entity) => println!("  {entity} left"),
+            Change::Changed { .. } => {}
+        }
+    }
 }

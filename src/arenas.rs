@@ -1,6 +1,7 @@
 //! `FrameArenas`: the arenas of all workers, generation after generation.
 #![expect(unsafe_code, reason = "resolves handles and remembered arenas")]
 
+mod changes;
 mod claims;
 mod collector;
 mod generation;
@@ -21,7 +22,8 @@ mod worker;
 use std::fmt;
 use std::sync::Arc;
 
-pub use self::collector::{Batch, FrameCollector, FrameGroup};
+pub use self::changes::{Change, TwoFrames, changes, changes_by_key};
+pub use self::collector::{Batch, CellMap, Cells, CellsError, FrameCollector, GatherInto};
 use self::generation::Common;
 pub use self::lease::{FrameLease, LeasedHandle};
 use self::meter::Meter;

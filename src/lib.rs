@@ -171,8 +171,9 @@ pub use app::{
 };
 pub use arena::{ArenaScope, FrameArena};
 pub use arenas::{
-    Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
-    StaleLookup, WorkerUsage,
+    Batch, CellMap, Cells, CellsError, Change, FrameArenas, FrameCollector, FrameLease, FrameUsage,
+    GatherInto, LeasedHandle, Scratch, StaleLookup, TwoFrames, WorkerUsage, changes,
+    changes_by_key,
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
@@ -197,8 +198,8 @@ pub mod prelude {
         FrameArenaPlugin, FrameArenaRecorderPlugin, FrameArenaSubAppPlugin,
     };
     pub use crate::{
-        CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-        FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, Pool, PoolKey, Scratch,
-        share_format,
+        CellMap, Cells, Change, CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox,
+        FrameHandle, FrameLease, FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor,
+        Pool, PoolKey, Scratch, TwoFrames, share_format,
     };
 }

@@ -13,9 +13,16 @@ pub(crate) struct Count {
     pub(crate) instructions: u64,
 }
 
-/// Has callgrind count a few calls of `frame`.
-pub(crate) fn segment(frame: impl FnMut()) {
-    counted_frames::count(FRAMES, frame);
+/// Has callgrind count a few calls of `frame`, each after one of `prepare`, which is not counted.
+pub(crate) fn segment<S>(
+    state: &mut S,
+    mut prepare: impl FnMut(&mut S, u32),
+    mut frame: impl FnMut(&mut S),
+) {
+    counted_frames::count(FRAMES, |number, measure| {
+        prepare(state, number as u32);
+        measure(&mut || frame(state));
+    });
 }
 
 /// Runs this program with `argument` under callgrind.

@@ -18,15 +18,23 @@ pub(crate) trait Way {
     fn frame(&mut self, scene: &mut Scene);
     fn visible(&self) -> &[Entity];
 
+    /// What was added and what was removed, if that was asked for.
+    fn changes(&self) -> [&[Entity]; 2] {
+        [&[], &[]]
+    }
+
     /// The same for the same entities in any order.
-    fn checksum(&self) -> (usize, u64) {
-        let bits = self.visible().iter().map(|entity| entity.to_bits());
-        (self.visible().len(), bits.fold(0, u64::wrapping_add))
+    fn checksum(&self) -> [(usize, u64); 3] {
+        let [added, removed] = self.changes();
+        [self.visible(), added, removed].map(|list| {
+            let bits = list.iter().map(|entity| entity.to_bits());
+            (list.len(), bits.fold(0, u64::wrapping_add))
+        })
     }
 }
 
-pub(crate) fn all() -> [Box<dyn Way>; 5] {
-    [
+pub(crate) fn all() -> Vec<Box<dyn Way>> {
+    vec![
         Box::new(Bevys::default()),
         Box::new(BevysSorted::default()),
         Box::new(Batches::default()),

@@ -5,18 +5,19 @@ use crate::callgrind::{Segment, segment_ends};
 /// What is counted of a program that calls [`count`].
 pub(crate) const OPTION: &str = "--toggle-collect=*measured_frame*";
 
-/// Has callgrind count `frames` calls of `frame`. What came before is in the caches.
-pub(crate) fn count(frames: u64, mut frame: impl FnMut()) {
+/// Has callgrind count what `frame` passes to its second argument; the first is the number of the frame. What came
+/// before is in the caches.
+pub(crate) fn count(frames: u64, mut frame: impl FnMut(u64, fn(&mut dyn FnMut()))) {
     segment_ends();
-    for _ in 0..frames {
-        measured_frame(&mut frame);
+    for number in 0..frames {
+        frame(number, measured_frame);
     }
     segment_ends();
 }
 
 /// Callgrind counts what happens in here alone.
 #[inline(never)]
-fn measured_frame(frame: &mut impl FnMut()) {
+fn measured_frame(frame: &mut dyn FnMut()) {
     frame();
     std::hint::black_box(());
 }

@@ -23,8 +23,8 @@ pub(crate) struct Count {
 }
 
 /// Has callgrind count a few calls of `frame`.
-pub(crate) fn segment(frame: impl FnMut()) {
-    counted_frames::count(FRAMES, frame);
+pub(crate) fn segment(mut frame: impl FnMut()) {
+    counted_frames::count(FRAMES, |_, measure| measure(&mut frame));
 }
 
 /// Runs this program with `argument` under callgrind.

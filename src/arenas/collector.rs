@@ -5,9 +5,10 @@
 )]
 
 mod batch;
+mod cell_map;
+mod cells;
 mod direct;
 mod gather;
-mod group;
 mod share;
 
 use std::alloc::Layout;
@@ -21,9 +22,11 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub use self::batch::Batch;
-use self::batch::Header;
+use self::batch::{Header, Kind, Part};
+pub use self::cell_map::CellMap;
+pub use self::cells::{Cells, CellsError};
 use self::direct::CollectorId;
-pub use self::group::FrameGroup;
+pub use self::gather::GatherInto;
 use super::FrameArenas;
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
@@ -57,8 +60,8 @@ use crate::panics::FirstPanic;
 /// }
 /// ```
 ///
-/// For one list per key, see [`share_grouped_by_key`](Self::share_grouped_by_key); for a few keys
-/// that are known beforehand, an array of collectors is faster.
+/// [`share_cells`](Self::share_cells) makes the cells of a grid, or one list for each key of any kind. What has
+/// changed since the last frame: see [`TwoFrames`](crate::TwoFrames).
 ///
 /// It can't be read or shared while somebody may still push:
 ///
@@ -161,7 +164,46 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
-        Ok(Batch::new(self.try_register(false)?))
+        Ok(Batch::new(self.try_register(Kind::Any)?))
+    }
+
+    /// Starts a batch whose elements come out at a place that you choose: those of all batches are put in the
+    /// order of their numbers, without a key and without a sort. Use it for the chunks of a parallel scope,
+    /// where the order must not depend on which worker was faster.
+    ///
+    /// Elements that were pushed without a number come last. Sorted lists are sorted, whatever the numbers.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// let arenas = FrameArenas::default();
+    /// let squares = arenas.collector();
+    /// std::thread::scope(|scope| {
+    ///     for (index, chunk) in [[1, 2], [3, 4], [5, 6]].into_iter().enumerate() {
+    ///         let squares = &squares;
+    ///         scope.spawn(move || squares.batch_at(index).extend(chunk.map(|n| n * n)));
+    ///     }
+    /// });
+    /// assert_eq!(arenas[squares.share()], [1, 4, 9, 16, 25, 36]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn batch_at(&self, order: usize) -> Batch<'_, T> {
+        match self.try_batch_at(order) {
+            Ok(batch) => batch,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Starts a batch whose elements come out at a place that you choose.
+    ///
+    /// # Errors
+    /// If the arena is out of memory or over a limit; see [`ArenaError`].
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub fn try_batch_at(&self, order: usize) -> Result<Batch<'_, T>, ArenaError> {
+        Ok(Batch::new(self.try_register(Kind::At(order))?))
     }
 
     /// Adds an element without a batch, as in a plain `for_each`. It finds the calling thread's
@@ -238,20 +280,17 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// assert_eq!(collector.iter().sum::<i32>(), 6);
     /// ```
     pub fn iter(&mut self) -> impl Iterator<Item = &T> {
-        let slices = self.batches().flat_map(Header::slices);
-        // SAFETY: the elements were written, and with the collector borrowed exclusively nobody
-        // else reaches them.
-        slices.flat_map(|slice| unsafe { slice.as_ref() })
+        self.parts().flat_map(|part| part.slices()).flatten()
     }
 
     /// Makes a header in the calling thread's arena and adds it to the list.
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_register(&self, is_direct: bool) -> Result<&Header<T>, ArenaError> {
+    fn try_register(&self, kind: Kind) -> Result<&Header<T>, ArenaError> {
         let arena = self.arenas.local();
         let memory = arena.try_alloc_layout(Layout::new::<Header<T>>())?;
         let header = memory.cast::<Header<T>>();
         // SAFETY: the memory was just taken for it.
-        unsafe { header.write(Header::new(arena, is_direct)) };
+        unsafe { header.write(Header::new(arena, kind)) };
         // SAFETY: it was just written, and stays in place while the arenas are borrowed.
         let new = unsafe { header.as_ref() };
         // From here to the end, nothing can fail: what is in the list is complete.
@@ -291,10 +330,11 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         // batches in it.
         // SAFETY: the collector is borrowed, and with it the arenas.
         let mut headers = unsafe { headers(self.head.load(Acquire)) };
-        let found = headers.find(|header| header.is_direct && ptr::eq(header.arena.as_ptr(), own));
+        let found = headers
+            .find(|header| header.kind == Kind::Direct && ptr::eq(header.arena.as_ptr(), own));
         let header = match found {
             Some(header) => header,
-            None => self.try_register(true)?,
+            None => self.try_register(Kind::Direct)?,
         };
         direct::remember(self.id, ptr::from_ref(header).cast());
         Ok(header)
@@ -304,6 +344,13 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     fn batches(&mut self) -> impl Iterator<Item = &Header<T>> {
         // SAFETY: as above. That `&mut self` is asked for makes the cells of all batches ours.
         unsafe { headers(*self.head.get_mut()) }
+    }
+
+    /// Returns the batches with elements, the last one first.
+    fn parts(&mut self) -> impl Iterator<Item = Part<'_, T>> {
+        // SAFETY: the collector is borrowed exclusively.
+        self.batches()
+            .filter_map(|batch| unsafe { Part::new(batch) })
     }
 }
 

@@ -62,7 +62,7 @@ impl<'a> TableMemory<'a> {
     message = "a map in an arena can't leave the system and thread that made it",
     label = "this keeps arena memory of one frame and one thread",
     note = "to pass its contents on, make a sorted list of them and `share()` that, or let all workers \
-            make lists for each key: `arenas.collector()` and `share_grouped_by_key`"
+            make lists for each key: `arenas.collector()` and `share_cell_map`"
 )]
 trait ListedInstead {}
 

@@ -1,13 +1,14 @@
 //! Each element is dropped once, whatever becomes of the collector.
 
-use std::mem;
+use std::hash::{Hash, Hasher};
+use std::mem::{self, MaybeUninit};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas};
 
 use crate::common::panics::panics;
-use crate::{Drops, small};
+use crate::{Drops, Tracked, small};
 
 #[test]
 fn zero_sized_elements_are_counted_and_dropped() {
@@ -21,7 +22,7 @@ fn zero_sized_elements_are_counted_and_dropped() {
     }
     let mut arenas = small();
     let mut dropped = 0;
-    for way in 0..5 {
+    for way in 0..7 {
         let mut collector = arenas.collector();
         for _ in 0..3 {
             let mut batch = collector.batch();
@@ -34,9 +35,13 @@ fn zero_sized_elements_are_counted_and_dropped() {
             1 => assert_eq!(collector.into_vec().len(), 33),
             2 => assert_eq!(arenas[collector.share()].len(), 33),
             3 => assert_eq!(arenas[collector.share_sorted()].len(), 33),
+            4 => assert_eq!(arenas[collector.share_cells(2, |_| 1)][1].len(), 33),
+            5 => assert_eq!(arenas[collector.share_cell_map(|_| "key")]["key"].len(), 33),
             _ => {
-                let groups = collector.share_grouped_by_key(|_| 0, |_| 0);
-                assert_eq!(arenas[arenas[groups][0].values].len(), 33);
+                let mut list = vec![Empty];
+                collector.gather_sorted_into(&mut list);
+                assert_eq!(list.len(), 34);
+                dropped += 1;
             }
         }
         arenas.swap();
@@ -48,7 +53,7 @@ fn zero_sized_elements_are_counted_and_dropped() {
 
 #[test]
 fn every_element_is_dropped_once_whatever_becomes_of_the_collector() {
-    for way in 0..6 {
+    for way in 0..9 {
         let drops = Drops::default();
         let mut arenas = small();
         let mut collector = arenas.collector();
@@ -66,9 +71,26 @@ fn every_element_is_dropped_once_whatever_becomes_of_the_collector() {
                 assert_eq!(arenas[list][0].0, 299);
             }
             4 => {
-                let groups = collector.share_grouped_by_key(|it| it.0 % 7, |it| it.0);
-                assert_eq!(arenas[groups].len(), 7);
-                assert_eq!(arenas[arenas[groups][1].values][2].0, 15);
+                let cells = collector.share_cells_sorted_by_key(7, |it| it.0 % 7, |it| it.0);
+                assert_eq!((arenas[cells].len(), arenas[cells][1][2].0), (7, 15));
+            }
+            5 => {
+                let cells = collector.share_cell_map_sorted_by_key(|it| it.0 % 7, |it| it.0);
+                assert_eq!((arenas[cells].len(), arenas[cells][&1][2].0), (7, 15));
+            }
+            6 => {
+                let mut list = Vec::new();
+                collector.gather_into(&mut list);
+                assert_eq!((list.len(), drops.count()), (300, 0));
+            }
+            7 => {
+                let mut slots: Vec<_> = (0..301).map(|_| MaybeUninit::uninit()).collect();
+                let list = collector.gather_sorted_by_key_into(&mut slots[..], |it| it.0);
+                assert_eq!((list.len(), list[299].0), (300, 299));
+                // The slots are the caller's to drop.
+                list.iter_mut()
+                    .for_each(|it| drop(mem::replace(it, drops.tracked(0))));
+                assert_eq!(drops.count(), 300);
             }
             _ => {
                 // With the arenas.
@@ -151,7 +173,7 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
     assert_eq!(drops.count(), pushed + 3);
     arenas.swap();
 
-    for way in 0..4 {
+    for way in 0..6 {
         let drops = Drops::default();
         let collector = arenas.collector();
         let mut batch = collector.batch();
@@ -159,9 +181,12 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
         let failed = match way {
             0 => collector.try_share_sorted_by_key(|it| it.0).is_err(),
             1 => collector.try_into_vec().is_err(),
-            2 => collector
-                .try_share_grouped_by_key(|it| it.0, |_| 0)
-                .is_err(),
+            2 => collector.try_share_cells(80, |it| it.0).is_err(),
+            3 => collector.try_share_cell_map(|it| it.0).is_err(),
+            4 => {
+                let mut list = arenas.local().vec();
+                panics(|| collector.gather_into(&mut list))
+            }
             _ => panics(|| drop(collector.into_vec())),
         };
         assert!(failed);
@@ -173,9 +198,19 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
 
 #[test]
 fn a_refusal_at_any_point_drops_each_element_and_key_once() {
-    /// A key of the elements that are equal in their number's remainder, with a destructor.
-    #[derive(PartialEq, Eq, PartialOrd, Ord)]
-    struct Key(usize, Counted);
+    /// Equal for elements whose numbers have the same remainder; with a destructor.
+    struct Key(Tracked);
+    impl Hash for Key {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.0.hash(state);
+        }
+    }
+    impl PartialEq for Key {
+        fn eq(&self, other: &Self) -> bool {
+            self.0.0 == other.0.0
+        }
+    }
+    impl Eq for Key {}
     let (mut refusals, mut grants) = (0, 0);
     let step = if cfg!(miri) { 2048 } else { 32 };
     for limit in (1024..12 << 10).step_by(step) {
@@ -199,22 +234,19 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
                     let _refused = batch.try_push(drops.tracked(n));
                 }
             }
-            let key = |it: &crate::Tracked| {
+            let key = |it: &Tracked| {
                 made_keys.fetch_add(1, SeqCst);
-                Key(it.0 % 20, Counted(keys.tracked(0)))
+                Key(keys.tracked(it.0 % 20))
             };
-            let groups = collector.try_share_grouped_by_key(key, |it| it.0);
-            match groups {
-                Ok(groups) => {
-                    let values = arenas[groups].iter().map(|it| arenas[it.values].len());
-                    assert_eq!(values.sum::<usize>() + drops.count(), made);
+            match collector.try_share_cell_map_sorted_by_key(key, |it| it.0) {
+                Ok(cells) => {
+                    let shared = arenas[cells].iter().map(|(_, values)| values.len());
+                    assert_eq!(shared.sum::<usize>() + drops.count(), made);
+                    assert!(arenas[cells].len() <= 20);
                     grants += 1;
                 }
                 Err(_) => {
-                    assert_eq!(
-                        (drops.count(), keys.count()),
-                        (made, made_keys.load(SeqCst))
-                    );
+                    assert_eq!(drops.count(), made);
                     refusals += 1;
                 }
             }
@@ -226,27 +258,4 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
         }
     }
     assert!(refusals > 0 && grants > 0, "{refusals} and {grants}");
-}
-
-/// Equal to all others, and counted.
-struct Counted(#[expect(dead_code, reason = "it is dropped")] crate::Tracked);
-
-impl PartialEq for Counted {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Counted {}
-
-impl PartialOrd for Counted {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Counted {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
 }

@@ -37,7 +37,11 @@ fn nothing_gives_an_empty_list() {
     collector.batch();
     assert_eq!(arenas[collector.share_sorted()], [""; 0]);
     let collector = arenas.collector::<u8>();
-    assert!(arenas[collector.share_grouped_by_key(|_| 1, |_| 0)].is_empty());
+    let cells = collector.share_cells(3, |_| 1);
+    assert!(arenas[cells].iter().map(<[_]>::len).eq([0, 0, 0]));
+    assert!(arenas[arenas.collector::<u8>().share_cells(0, |_| 1)].is_empty());
+    let map = arenas.collector::<u8>().share_cell_map(|n| *n);
+    assert!(arenas[map].is_empty() && arenas[map][&7].is_empty());
     assert!(arenas.collector::<u8>().into_vec().is_empty());
 }
 
@@ -168,8 +172,8 @@ fn a_collector_may_move_between_pushes() {
 fn once_warm_nothing_comes_from_the_global_allocator() {
     const EACH: u64 = if cfg!(miri) { 20 } else { 200 };
     let mut arenas = small();
-    let frame = |arenas: &mut FrameArenas| {
-        for way in 0..4 {
+    let frame = |arenas: &mut FrameArenas, list: &mut Vec<u64>| {
+        for way in 0..6 {
             let collector = arenas.collector();
             for part in 0..5_u64 {
                 collector
@@ -181,14 +185,21 @@ fn once_warm_nothing_comes_from_the_global_allocator() {
                 0 => drop(collector.into_vec()),
                 1 => drop(collector.share()),
                 2 => drop(collector.share_sorted()),
-                _ => drop(collector.share_grouped_by_key(|n| n % 3, |n| *n)),
+                3 => drop(collector.share_cells(3, |n| *n as usize % 3)),
+                4 => drop(collector.share_cell_map_sorted_by_key(|n| n % 300, |n| *n)),
+                _ => collector.gather_sorted_into(&mut *list),
             }
         }
+        list.clear();
         arenas.swap();
     };
-    (0..4).for_each(|_| frame(&mut arenas));
+    let mut list = Vec::new();
+    (0..4).for_each(|_| frame(&mut arenas, &mut list));
     let frames = if cfg!(miri) { 2 } else { 10 };
-    assert_eq!(calls_in(|| (0..frames).for_each(|_| frame(&mut arenas))), 0);
+    assert_eq!(
+        calls_in(|| (0..frames).for_each(|_| frame(&mut arenas, &mut list))),
+        0
+    );
 }
 
 #[test]

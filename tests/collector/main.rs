@@ -6,7 +6,10 @@ mod common {
     pub(crate) mod panics;
 }
 
+mod cells;
+mod changes;
 mod drops;
+mod gather;
 mod lists;
 mod model;
 mod panics;
@@ -18,7 +21,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use bevy_frame_arena::{Batch, FrameArenaSettings, FrameArenas, FrameCollector, FrameGroup};
+use bevy_frame_arena::{
+    Batch, CellMap, Cells, FrameArenaSettings, FrameArenas, FrameCollector, FrameHandle, TwoFrames,
+};
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
 // Workers add through a shared reference; what they add moves to another thread.
@@ -27,8 +32,17 @@ assert_impl_all!(FrameCollector<'static, Cell<u8>>: Sync);
 assert_not_impl_any!(FrameCollector<'static, u8>: Send, Clone);
 // The header and the arena behind a batch belong to its thread.
 assert_not_impl_any!(Batch<'static, u8>: Send, Sync, Clone);
-assert_impl_all!(FrameGroup<u8, String>: Send, Sync, Copy, Eq, std::fmt::Debug);
-assert_not_impl_any!(FrameGroup<Rc<u8>, u8>: Send, Sync);
+// A copy would outlive the generation that its handles are of.
+assert_not_impl_any!(Cells<u8>: Clone, Copy, Default);
+assert_not_impl_any!(CellMap<u8, u8>: Clone, Copy, Default);
+assert_impl_all!(FrameHandle<Cells<String>>: Send, Sync, Copy, Default);
+assert_impl_all!(FrameHandle<CellMap<String, String>>: Send, Sync, Copy, Default);
+assert_not_impl_any!(Cells<Rc<u8>>: Send, Sync);
+assert_not_impl_any!(Cells<Cell<u8>>: Send, Sync);
+assert_not_impl_any!(CellMap<Rc<u8>, u8>: Send, Sync);
+assert_not_impl_any!(CellMap<u8, Cell<u8>>: Send, Sync);
+assert_impl_all!(TwoFrames<String>: Send, Sync, Copy, Default, std::fmt::Debug);
+assert_not_impl_any!(TwoFrames<Cell<u8>>: Send, Sync);
 
 const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };
 const THREADS: usize = if cfg!(miri) { 3 } else { 6 };

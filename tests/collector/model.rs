@@ -14,6 +14,7 @@ enum Step {
     /// Pushes without a batch.
     Direct(u8),
     NewBatch,
+    NumberedBatch(usize),
     /// Something else of the same worker: a value, or a vector that grows.
     Value(u16),
     Grow(u8),
@@ -26,7 +27,10 @@ enum End {
     Vec,
     Share,
     Sorted,
-    Grouped(u8),
+    Cells(u8),
+    CellMap(u8),
+    Gather,
+    GatherSorted,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -34,6 +38,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (any::<usize>(), any::<u8>()).prop_map(|(batch, n)| Step::Push(batch, n)),
         4 => any::<u8>().prop_map(Step::Direct),
         1 => Just(Step::NewBatch),
+        1 => (0..4_usize).prop_map(Step::NumberedBatch),
         1 => (0..3000_u16).prop_map(Step::Value),
         2 => any::<u8>().prop_map(Step::Grow),
         1 => (0..3000_u16).prop_map(Step::Scratch),
@@ -47,7 +52,10 @@ fn end() -> impl Strategy<Value = End> {
         Just(End::Vec),
         Just(End::Share),
         Just(End::Sorted),
-        (1..20_u8).prop_map(End::Grouped),
+        (1..20_u8).prop_map(End::Cells),
+        (1..=255_u8).prop_map(End::CellMap),
+        Just(End::Gather),
+        Just(End::GatherSorted),
     ]
 }
 
@@ -142,6 +150,7 @@ fn run_frame<T: Element>(
             }
             Step::Direct(n) => collector.push(element(n)),
             Step::NewBatch => batches.push(collector.batch()),
+            Step::NumberedBatch(order) => batches.push(collector.batch_at(order)),
             Step::Value(bytes) => {
                 arenas.local().alloc_slice_fill_copy(bytes.into(), 0xAB_u8);
             }
@@ -176,25 +185,37 @@ fn run_frame<T: Element>(
             let list = collector.share_sorted_by_key(T::number);
             assert!(arenas[list].iter().map(T::number).eq(expected));
         }
-        End::Grouped(modulus) => {
+        End::Cells(modulus) => {
             let modulus = usize::from(modulus);
             let key = |it: &T| it.number() % modulus;
-            let groups = &arenas[collector.share_grouped_by_key(key, T::number)];
-            assert!(groups.is_sorted_by(|a, b| a.key < b.key));
-            for group in groups {
-                let of_group = expected.iter().filter(|n| **n % modulus == group.key);
-                assert!(
-                    arenas[group.values]
-                        .iter()
-                        .map(T::number)
-                        .eq(of_group.copied())
-                );
+            let cells = &arenas[collector.share_cells_sorted_by_key(modulus, key, T::number)];
+            assert_eq!(cells.len(), modulus);
+            for (cell, values) in cells.iter().enumerate() {
+                let of_cell = expected.iter().filter(|n| **n % modulus == cell);
+                assert!(values.iter().map(T::number).eq(of_cell.copied()));
             }
-            let all = groups
-                .iter()
-                .map(|it| arenas[it.values].len())
-                .sum::<usize>();
-            assert_eq!(all, expected.len());
+        }
+        End::CellMap(modulus) => {
+            let modulus = usize::from(modulus);
+            let key = |it: &T| it.number() % modulus;
+            let cells = &arenas[collector.share_cell_map(key)];
+            for remainder in 0..modulus {
+                let of_cell = expected.iter().filter(|n| **n % modulus == remainder);
+                let values = sorted(&mut cells[&remainder].iter().map(T::number));
+                assert!(values.iter().eq(of_cell));
+            }
+            assert_eq!(cells.cells().elements().len(), expected.len());
+            assert!(cells.iter().all(|(_, values)| !values.is_empty()));
+        }
+        End::Gather => {
+            let mut list = Vec::new();
+            collector.gather_into(&mut list);
+            assert_eq!(sorted(&mut list.iter().map(T::number)), expected);
+        }
+        End::GatherSorted => {
+            let mut list = arenas.local().vec();
+            collector.gather_sorted_by_key_into(&mut list, T::number);
+            assert!(list.iter().map(T::number).eq(expected));
         }
     }
 }

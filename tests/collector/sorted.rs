@@ -1,40 +1,12 @@
-//! Lists whose order does not depend on which worker was faster, and one list for each key.
+//! Lists whose order does not depend on which worker was faster.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::thread;
-
-use bevy_frame_arena::FrameGroup;
 
 use crate::{Drops, Tracked, small};
-
-#[test]
-fn groups_are_equal_if_key_and_list_are() {
-    let arenas = small();
-    let collector = arenas.collector();
-    collector.batch().extend([3, 1, 2]);
-    let groups = collector.share_grouped_by_key(|n| n % 2, |n| *n);
-    let [even, odd] = arenas[groups] else {
-        panic!("two groups")
-    };
-    assert_eq!(even, even.clone());
-    assert_ne!(even, odd);
-    for (key, values) in [(odd.key, even.values), (even.key, odd.values)] {
-        assert_ne!(FrameGroup { key, values }, even);
-    }
-    assert_eq!(
-        format!("{:?}", arenas.collector::<u8>().batch()),
-        "Batch { .. }"
-    );
-    let text = format!("{odd:?}");
-    assert!(
-        text.starts_with("FrameGroup { key: 1, values: Frame"),
-        "{text}"
-    );
-}
 
 #[test]
 fn a_list_is_sorted_as_the_comparison_says() {
@@ -150,63 +122,91 @@ fn an_order_that_contradicts_itself_loses_nothing() {
 }
 
 #[test]
-fn each_key_has_a_list_of_its_own() {
-    let each = if cfg!(miri) { 25 } else { 250 };
+fn sorted_batches_that_overlap_are_merged() {
     let arenas = small();
-    let collector = arenas.collector();
-    thread::scope(|scope| {
-        for thread in 0..4_u32 {
-            let collector = &collector;
-            scope.spawn(move || {
-                let mut batch = collector.batch();
-                (0..each).for_each(|n| batch.push(n * 4 + thread));
-            });
+    for (runs, is_reversed) in (2..=9).flat_map(|runs| [(runs, false), (runs, true)]) {
+        let drops = Drops::default();
+        let collector = arenas.collector();
+        let each = if cfg!(miri) { 40 } else { 400 };
+        for run in 0..runs {
+            // Two batches each, of which the second continues the first.
+            let mut of_run = (0..each).map(|n| drops.tracked(n * runs + run));
+            collector.batch().extend(of_run.by_ref().take(each / 2));
+            collector.batch().extend(of_run);
         }
-    });
-    let groups = collector.share_grouped_by_key(|n| format!("{}", n % 10), |n| *n);
-    let groups = &arenas[groups];
-    assert!(groups.iter().map(|it| &it.key).is_sorted());
-    assert_eq!(groups.len(), 10);
-    for group in groups {
-        let remainder: u32 = group.key.parse().unwrap();
-        let expected = (0..4 * each).filter(|n| n % 10 == remainder);
-        assert!(arenas[group.values].iter().copied().eq(expected));
-    }
-    let found = groups
-        .binary_search_by(|it| it.key.as_str().cmp("7"))
-        .unwrap();
-    assert_eq!(groups[found].key, "7");
-}
-
-#[test]
-fn a_group_key_that_changes_its_mind_still_ends() {
-    let arenas = small();
-    let collector = arenas.collector();
-    collector.batch().extend(0..100);
-    let mut calls = 0;
-    let groups = collector.share_grouped_by_key(
-        |_| {
+        let mut calls = 0;
+        let list = collector.share_sorted_by_key(|it| {
             calls += 1;
-            calls
-        },
-        |n| *n,
-    );
-    let all: usize = arenas[groups]
-        .iter()
-        .map(|it| arenas[it.values].len())
-        .sum();
-    assert_eq!(all, 100);
+            if is_reversed { usize::MAX - it.0 } else { it.0 }
+        });
+        let numbers = || arenas[list].iter().map(|it| it.0);
+        if is_reversed {
+            assert!(numbers().eq((0..each * runs).rev()));
+        } else {
+            assert!(numbers().eq(0..each * runs));
+        }
+        if runs == 2 {
+            let two_for_each_comparison = 2 * 2 * runs * each;
+            assert!(
+                calls < two_for_each_comparison + 100,
+                "merged: {calls} calls"
+            );
+        }
+        assert_eq!(drops.count(), 0);
+    }
 }
 
 #[test]
-fn groups_are_stale_with_their_frame() {
-    let mut arenas = small();
-    let collector = arenas.collector();
-    collector.push(String::from("a"));
-    let groups = collector.share_grouped_by_key(String::len, |_| 0);
-    let values = arenas[groups][0].values;
-    arenas.swap();
-    assert_eq!(arenas[values], ["a"]);
-    arenas.swap();
-    assert_eq!((arenas.get(groups), arenas.get(values)), (None, None));
+fn batches_come_in_the_order_of_their_numbers() {
+    let arenas = small();
+    let full = || {
+        let collector = arenas.collector();
+        collector.push(100);
+        let mut last = collector.batch();
+        for chunk in [3, 0, 2, 1] {
+            collector.batch_at(chunk * 10).extend([chunk, chunk + 20]);
+            last.push(50);
+        }
+        collector.batch_at(5);
+        collector
+    };
+    let expected = [0, 20, 1, 21, 2, 22, 3, 23, 50, 50, 50, 50, 100];
+    assert_eq!(arenas[full().share()], expected);
+    assert_eq!(full().into_vec()[..], expected);
+    let mut list = Vec::new();
+    full().gather_into(&mut list);
+    assert_eq!(list, expected);
+    let cells = full().share_cells(2, |n| n % 2);
+    assert_eq!(arenas[cells][1], [1, 21, 3, 23]);
+    let cells = full().share_cell_map(|n| n % 2);
+    assert_eq!(arenas[cells].keys(), [0, 1]);
+    assert_eq!(arenas[cells][&1], [1, 21, 3, 23]);
+    assert!(arenas[full().share_sorted()].is_sorted());
+}
+
+#[test]
+fn an_order_that_contradicts_itself_across_batches_loses_nothing() {
+    let arenas = small();
+    for seed in 0..if cfg!(miri) { 4 } else { 200 } {
+        let drops = Drops::default();
+        let collector = arenas.collector();
+        for part in 0..6 {
+            let mut batch = collector.batch();
+            (0..20).for_each(|n| batch.push(drops.tracked(part * 20 + n)));
+        }
+        // Each batch is sorted, so they are merged, whatever is said of elements of two.
+        let mut random = seed * 7919;
+        let list = collector.share_sorted_by(|a, b| {
+            if a.0 / 20 == b.0 / 20 {
+                return a.0.cmp(&b.0);
+            }
+            random = (random * 1_103_515_245 + 12_345) % (1 << 31);
+            [Ordering::Less, Ordering::Greater, Ordering::Equal][(random >> 16) % 3]
+        });
+        let all: HashSet<_> = arenas[list].iter().map(|it| it.0).collect();
+        assert_eq!(
+            (all.len(), arenas[list].len(), drops.count()),
+            (120, 120, 0)
+        );
+    }
 }

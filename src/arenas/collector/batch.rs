@@ -82,9 +82,13 @@ impl<T> Extend<T> for Batch<'_, T> {
     /// # Panics
     /// If the arena is out of memory or over a limit; what was added before stays.
     #[track_caller]
+    #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        for value in values {
-            self.push(value);
+        let mut values = values.into_iter();
+        loop {
+            self.header.fill(&mut values);
+            let Some(value) = values.next() else { return };
+            self.header.push(value);
         }
     }
 }
@@ -96,7 +100,7 @@ impl<T> fmt::Debug for Batch<'_, T> {
 }
 
 /// What a batch is, in the arena of its worker. It is used by that worker's thread alone, until
-/// the collector is borrowed by nobody else; only `next`, `arena` and `is_direct` are read before.
+/// the collector is borrowed by nobody else; only `next`, `arena` and `kind` are read before.
 pub(super) struct Header<T> {
     /// Where the next element goes. Of zero-sized elements it is their number, as an address.
     end: Cell<*mut T>,
@@ -107,8 +111,58 @@ pub(super) struct Header<T> {
     pub(super) arena: NonNull<FrameArena>,
     /// The batch that was registered before this one; set before this one is found.
     pub(super) next: Cell<*mut Header<T>>,
-    /// Whether it takes what the collector's own `push` adds.
-    pub(super) is_direct: bool,
+    pub(super) kind: Kind,
+}
+
+/// What a batch was made by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// `batch_at`: its elements come in the order of these numbers, before all others.
+    At(usize),
+    /// `batch`.
+    Any,
+    /// The collector's own `push`.
+    Direct,
+}
+
+/// A batch with elements, of a collector that is borrowed exclusively during `'c`: nobody adds to it meanwhile.
+pub(super) struct Part<'c, T> {
+    batch: &'c Header<T>,
+    pub(super) first: &'c T,
+    /// The last element of the first segment.
+    pub(super) last: &'c T,
+    /// The sorted run that it belongs to, and its place among all parts.
+    pub(super) run: (usize, usize),
+}
+
+impl<'c, T> Part<'c, T> {
+    /// Returns the batch, if it has elements.
+    ///
+    /// # Safety
+    /// The collector of the batch must be borrowed exclusively during `'c`.
+    pub(super) unsafe fn new(batch: &'c Header<T>) -> Option<Self> {
+        let segment = batch.slices().next()?;
+        // SAFETY: the elements were written, and nobody changes, moves or drops them during `'c`.
+        let segment = unsafe { segment.as_ref() };
+        let (first, last) = (segment.first()?, segment.last()?);
+        let run = (0, 0);
+        Some(Self {
+            batch,
+            first,
+            last,
+            run,
+        })
+    }
+
+    /// Returns the elements, in the order they were pushed, one slice for each segment.
+    pub(super) fn slices(&self) -> impl Iterator<Item = &'c [T]> + use<'c, T> {
+        // SAFETY: as in `new`, by whose contract there is this part.
+        self.batch.slices().map(|slice| unsafe { slice.as_ref() })
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.batch.kind
+    }
 }
 
 type Link<T> = Option<NonNull<Segment<T>>>;
@@ -123,7 +177,7 @@ struct Segment<T> {
 
 impl<T> Header<T> {
     /// The header of an empty batch of the thread that owns `arena`.
-    pub(super) fn new(arena: &FrameArena, is_direct: bool) -> Self {
+    pub(super) fn new(arena: &FrameArena, kind: Kind) -> Self {
         let limit = if size_of::<T>() == 0 { usize::MAX } else { 0 };
         Self {
             end: Cell::new(ptr::null_mut()),
@@ -132,7 +186,7 @@ impl<T> Header<T> {
             last: Cell::new(None),
             arena: NonNull::from(arena),
             next: Cell::new(ptr::null_mut()),
-            is_direct,
+            kind,
         }
     }
 
@@ -186,6 +240,31 @@ impl<T> Header<T> {
             unsafe { end.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             self.end.set(unsafe { end.add(1) });
+        }
+    }
+
+    /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
+    #[inline]
+    fn fill(&self, values: &mut impl Iterator<Item = T>) {
+        /// Stored when it is dropped, also when an iterator panics.
+        struct End<'h, T>(&'h Header<T>, *mut T);
+        impl<T> Drop for End<'_, T> {
+            fn drop(&mut self) {
+                self.0.end.set(self.1);
+            }
+        }
+        if size_of::<T>() == 0 {
+            return;
+        }
+        let limit = self.limit.get();
+        let mut end = End(self, self.end.get());
+        while end.1 != limit {
+            let Some(value) = values.next() else { return };
+            // SAFETY: below the limit there is room for an element of the last segment. Nobody else writes to it,
+            // or moves the end meanwhile: the batch is borrowed exclusively.
+            unsafe { end.1.write(value) };
+            // SAFETY: as above, so the sum is at most the limit.
+            end.1 = unsafe { end.1.add(1) };
         }
     }
 
@@ -295,7 +374,7 @@ impl<T> Segment<T> {
     }
 }
 
-pub(super) fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
+fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
     Layout::array::<T>(len).map_err(|_| too_long::<T>(len))
 }
 
@@ -314,7 +393,7 @@ mod tests {
     #[test]
     fn more_zero_sized_elements_than_a_number_can_count_are_refused() {
         let arena = FrameArena::new(128);
-        let header = Header::<()>::new(&arena, false);
+        let header = Header::<()>::new(&arena, Kind::Any);
         header.end.set(ptr::without_provenance_mut(usize::MAX - 1));
         assert_eq!(header.try_push(()), Ok(()));
         assert_eq!(header.try_push(()), Err(too_long::<()>(usize::MAX)));
@@ -324,12 +403,12 @@ mod tests {
     #[test]
     fn segments_grow_up_to_a_size_and_hold_at_least_one_element() {
         let arena = FrameArena::new(1 << 20);
-        let header = Header::<u64>::new(&arena, false);
+        let header = Header::<u64>::new(&arena, Kind::Any);
         (0..12_500).for_each(|n| header.push(n));
         let lens: Vec<_> = header.slices().map(NonNull::len).collect();
         assert_eq!(lens[..4], [32, 64, 128, 256]);
         assert_eq!(lens[8], LAST_BYTES / 8);
-        let header = Header::<[u8; 2 * LAST_BYTES]>::new(&arena, false);
+        let header = Header::<[u8; 2 * LAST_BYTES]>::new(&arena, Kind::Any);
         header.push([1; 2 * LAST_BYTES]);
         header.push([2; 2 * LAST_BYTES]);
         assert!(header.slices().map(NonNull::len).eq([1, 1]));

@@ -1,128 +1,215 @@
-//! Many batches become one list.
+//! Many batches become one list. All elements move here, after all of the caller's code that decides on their
+//! order has run; only a sort in place follows the move.
 #![expect(unsafe_code, reason = "moves elements between raw memory")]
 
 use std::cmp::Ordering;
-use std::mem;
-use std::ops::{Deref, DerefMut};
+use std::mem::{self, MaybeUninit};
 use std::ptr::{self, NonNull};
-use std::slice;
 
-use super::batch::{Header, array_layout, too_long};
+use super::batch::{Header, Kind, Part, too_long};
 use super::{FrameCollector, drop_each};
 use crate::arena::FrameArena;
 use crate::containers::FrameVec;
 use crate::error::ArenaError;
 use crate::panics::FirstPanic;
 
-/// The elements of a collector, side by side in one arena. Dropped, it drops them.
-pub(super) struct Gathered<T> {
-    values: NonNull<[T]>,
-}
+/// Sorted runs are merged, if there are no more than this; otherwise, all elements are sorted.
+const MERGED_RUNS: usize = 8;
 
-impl<T> Gathered<T> {
-    /// Gives up the elements: the caller sees to it that they are dropped.
-    pub(super) fn leak(self) -> NonNull<[T]> {
-        let values = self.values;
-        mem::forget(self);
-        values
-    }
+/// Memory into which a collector can move its elements: a `&mut Vec`, a `&mut FrameVec`, or a
+/// `&mut [MaybeUninit]` such as a mapped buffer. See [`FrameCollector::gather_into`].
+pub trait GatherInto<T>: sealed::Target<T> {}
 
-    /// Returns where the elements lie, for who gives them up later.
-    pub(super) fn as_ptr(&self) -> NonNull<[T]> {
-        self.values
-    }
-}
+impl<T, G: sealed::Target<T>> GatherInto<T> for G {}
 
-impl<T> Deref for Gathered<T> {
-    type Target = [T];
+mod sealed {
+    use super::{ArenaError, MaybeUninit};
 
-    fn deref(&self) -> &[T] {
-        // SAFETY: all elements were moved here, and nobody else reaches them.
-        unsafe { self.values.as_ref() }
+    pub trait Target<T>: Sized {
+        type Filled;
+
+        /// Returns room for `len` elements.
+        fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError>;
+
+        /// Takes over the elements.
+        ///
+        /// # Safety
+        /// `try_room(len)` was called last, and all of that room must be initialised.
+        unsafe fn filled(self, len: usize) -> Self::Filled;
     }
 }
 
-impl<T> DerefMut for Gathered<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
-        unsafe { self.values.as_mut() }
+impl<T> sealed::Target<T> for &mut Vec<T> {
+    type Filled = ();
+
+    fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
+        self.reserve(len);
+        Ok(&mut self.spare_capacity_mut()[..len])
+    }
+
+    unsafe fn filled(self, len: usize) {
+        let len = self.len() + len;
+        // SAFETY: the room for `len` elements behind the length was filled.
+        unsafe { self.set_len(len) };
     }
 }
 
-impl<T> Drop for Gathered<T> {
-    fn drop(&mut self) {
-        let mut panic = FirstPanic::default();
-        // SAFETY: the elements are valid, and end here.
-        unsafe { drop_each(self.values, &mut panic) };
-        panic.resume();
+impl<T> sealed::Target<T> for &mut FrameVec<'_, T> {
+    type Filled = ();
+
+    fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
+        self.try_reserve_exact(len)?;
+        Ok(&mut self.spare_capacity_mut()[..len])
+    }
+
+    unsafe fn filled(self, len: usize) {
+        let len = self.len() + len;
+        // SAFETY: the room for `len` elements behind the length was filled.
+        unsafe { self.set_len(len) };
+    }
+}
+
+impl<'r, T> sealed::Target<T> for &'r mut [MaybeUninit<T>] {
+    type Filled = &'r mut [T];
+
+    #[track_caller]
+    fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
+        let room = self.len();
+        match self.get_mut(..len) {
+            Some(slots) => Ok(slots),
+            None => panic!("{len} elements were collected, and there is room for {room}"),
+        }
+    }
+
+    unsafe fn filled(self, len: usize) -> &'r mut [T] {
+        // SAFETY: the first `len` slots were filled.
+        unsafe { self[..len].assume_init_mut() }
     }
 }
 
 impl<T: Send> FrameCollector<'_, T> {
-    /// Moves all elements into `arena`, batch after batch in no particular order.
-    pub(super) fn try_gather(mut self, arena: &FrameArena) -> Result<Gathered<T>, ArenaError> {
-        let len = self.try_len()?;
-        let memory = try_room(arena, len)?;
-        let batches = self.batches();
-        // SAFETY: there is room for as many elements as the batches have, in fresh memory.
-        unsafe { move_to(memory, batches) };
+    /// Moves all elements to `target`: batches that have a number in its order, then the others in any.
+    #[track_caller]
+    pub(super) fn try_gather<G: GatherInto<T>>(
+        mut self,
+        mut target: G,
+    ) -> Result<G::Filled, ArenaError> {
+        let scratch = self.arenas.scratch();
+        let parts = self.try_list(&scratch)?;
+        let len = try_len(&parts)?;
+        // SAFETY: these are all parts of the collector, which is forgotten below.
+        unsafe { move_parts(&parts, target.try_room(len)?) };
+        drop(parts);
         self.forget_batches();
-        Ok(Gathered {
-            values: NonNull::slice_from_raw_parts(memory, len),
-        })
+        // SAFETY: the room was filled.
+        Ok(unsafe { target.filled(len) })
     }
 
-    /// Moves all elements into `arena`, sorted.
+    /// Moves all elements to `target`, sorted.
     ///
-    /// The batches of a `par_iter` are mostly parts of one list that is sorted, or reversed. Put in
-    /// the order of their first elements, they are that list, and the standard library's sort
-    /// leaves it, or turns it round, in one pass.
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub(super) fn try_gather_sorted(
+    /// The batches of a `par_iter` are mostly parts of one list that is sorted, or reversed: entities are, in
+    /// the order of a query. Put in the order of their first elements, they are that list; those of several
+    /// archetypes are a sorted run each.
+    #[track_caller]
+    pub(super) fn try_gather_sorted<G: GatherInto<T>>(
         mut self,
-        arena: &FrameArena,
+        mut target: G,
         mut compare: impl FnMut(&T, &T) -> Ordering,
-    ) -> Result<Gathered<T>, ArenaError> {
-        let len = self.try_len()?;
-        let memory = try_room(arena, len)?;
+    ) -> Result<G::Filled, ArenaError> {
         let scratch = self.arenas.scratch();
-        let batches = self.try_list_batches(&scratch)?;
-        // The first batch of several elements tells the direction.
-        let is_reversed = batches
+        let mut parts = self.try_list(&scratch)?;
+        let len = try_len(&parts)?;
+        let room = target.try_room(len)?;
+        // The first part of several elements tells the direction.
+        let is_reversed = parts
             .iter()
-            .map(|it| compare(it.first, it.last))
+            .map(|part| compare(part.first, part.last))
             .find(|order| order.is_ne())
             .is_some_and(Ordering::is_gt);
-        batches.sort_unstable_by(|a, b| {
-            let order = compare(a.first, b.first);
-            if is_reversed { order.reverse() } else { order }
-        });
-        let batches = batches.iter().map(|it| it.batch);
-        // SAFETY: as in `try_gather`: each batch that has elements is in the list once, for a sort
-        // does not lose any.
-        unsafe { move_to(memory, batches) };
+        let order = if is_reversed {
+            try_arrange(&mut parts, len, &scratch, &mut |a, b| compare(b, a))?
+        } else {
+            try_arrange(&mut parts, len, &scratch, &mut compare)?
+        };
+        if let Order::Merged(values) = &order {
+            // SAFETY:
+            // - a merge of lists has each of their elements once, whatever `compare` returns;
+            // - these are all elements of the collector, which is forgotten below.
+            unsafe { move_each(values, room) };
+        } else {
+            // SAFETY: these are all parts of the collector, which is forgotten below; sorting them has not lost
+            // any.
+            unsafe { move_parts(&parts, room) };
+        }
+        let is_sorted = !matches!(order, Order::None);
+        drop(order);
+        drop(parts);
         drop(scratch);
         self.forget_batches();
-        let mut gathered = Gathered {
-            values: NonNull::slice_from_raw_parts(memory, len),
-        };
-        gathered.sort_unstable_by(compare);
-        Ok(gathered)
+        if is_reversed {
+            room.reverse();
+        }
+        if !is_sorted {
+            // SAFETY: all of it was filled.
+            let sorted = DropEach(unsafe { room.assume_init_mut() });
+            sorted.0.sort_unstable_by(compare);
+            mem::forget(sorted);
+        }
+        // SAFETY: the room was filled.
+        Ok(unsafe { target.filled(len) })
     }
 
-    /// Moves all elements into a vector.
-    pub(super) fn try_fill(mut self, vec: &mut FrameVec<'_, T>) -> Result<(), ArenaError> {
-        let len = self.try_len()?;
-        let room = vec.spare_capacity_mut();
-        assert!(room.len() >= len, "the caller has made room");
-        let memory = NonNull::from(room).cast::<T>();
-        let batches = self.batches();
-        // SAFETY: there is room for as many elements as the batches have.
-        unsafe { move_to(memory, batches) };
+    /// Moves all elements into one list, in the order of their cells.
+    ///
+    /// `assign` is called once for each element and returns its cell. `ends` starts with a zero, and has one
+    /// number for each cell behind that, which may be added by `assign` and must not be changed by it.
+    /// Afterwards cell `n` is `ends[n]..ends[n + 1]`.
+    #[cfg_attr(feature = "sites", track_caller)]
+    pub(super) fn try_gather_cells<'l, E: From<ArenaError>>(
+        mut self,
+        list: &mut FrameVec<'l, T>,
+        ends: &mut FrameVec<'_, u32>,
+        mut assign: impl FnMut(&T, &mut FrameVec<'_, u32>) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        let scratch = self.arenas.scratch();
+        let parts = self.try_list(&scratch)?;
+        let len = try_len(&parts)?;
+        if u32::try_from(len).is_err() {
+            return Err(too_long::<T>(len).into());
+        }
+        let mut cells = scratch.try_vec_with_capacity(len)?;
+        for values in parts.iter().flat_map(Part::slices) {
+            for value in values {
+                let cell = assign(value, ends)?;
+                ends[cell + 1] += 1;
+                cells.push(cell as u32);
+            }
+        }
+        let mut sum = 0;
+        for count in &mut ends[1..] {
+            // From now on it is where the next element of the cell goes, and in the end the end of the cell.
+            sum += mem::replace(count, sum);
+        }
+        assert_eq!(sum as usize, len, "each element was counted once");
+        list.try_reserve_exact(len)?;
+        let room = &mut list.spare_capacity_mut()[..len];
+        let mut rest = &cells[..];
+        for values in parts.iter().flat_map(Part::slices) {
+            let (cells, others) = rest.split_at(values.len());
+            rest = others;
+            for (value, cell) in values.iter().zip(cells) {
+                let next = &mut ends[*cell as usize + 1];
+                // SAFETY: each element moves once, and the collector is forgotten below. Nothing panics before
+                // that: each place was counted, and so is in bounds.
+                room[*next as usize].write(unsafe { ptr::read(value) });
+                *next += 1;
+            }
+        }
+        drop(cells);
+        drop(parts);
         self.forget_batches();
-        let len = vec.len() + len;
-        // SAFETY: as many elements were just moved behind those that were there.
-        unsafe { vec.set_len(len) };
+        // SAFETY: each cell has as many places as elements, and all places together are the room.
+        unsafe { list.set_len(len) };
         Ok(())
     }
 
@@ -131,74 +218,172 @@ impl<T: Send> FrameCollector<'_, T> {
         *self.head.get_mut() = ptr::null_mut();
     }
 
-    /// Lists the batches that are not empty, each with its first element, in scratch memory.
-    fn try_list_batches<'s>(
+    /// Lists the batches that are not empty, in the order of their numbers.
+    fn try_list<'s>(
         &'s mut self,
         scratch: &'s FrameArena,
-    ) -> Result<&'s mut [Filled<'s, T>], ArenaError> {
-        let count = self.filled().count();
-        let layout = array_layout::<Filled<'_, T>>(count)?;
-        let list = scratch.try_alloc_layout(layout)?.cast();
-        for (index, entry) in self.filled().enumerate() {
-            // SAFETY: there is room for `count`: with `&mut self` nobody adds another meanwhile.
-            let place = unsafe { list.add(index) };
-            // SAFETY: as above.
-            unsafe { place.write(entry) };
+    ) -> Result<FrameVec<'s, Part<'s, T>>, ArenaError> {
+        let mut parts = scratch.try_collect(self.parts())?;
+        if parts.iter().any(|part| matches!(part.kind(), Kind::At(_))) {
+            parts.sort_unstable_by_key(Part::kind);
         }
-        // SAFETY: all are written, in fresh memory that nobody else reaches.
-        Ok(unsafe { slice::from_raw_parts_mut(list.as_ptr(), count) })
-    }
-
-    /// Returns the batches that have elements, each with its first one.
-    fn filled(&mut self) -> impl Iterator<Item = Filled<'_, T>> {
-        self.batches().filter_map(|batch| {
-            let slice = batch.slices().next()?;
-            // SAFETY: with the collector borrowed exclusively, nobody moves, changes or drops the
-            // elements.
-            let slice = unsafe { slice.as_ref() };
-            match slice {
-                [first, .., last] => Some(Filled { batch, first, last }),
-                [first] => Some(Filled {
-                    batch,
-                    first,
-                    last: first,
-                }),
-                [] => None,
-            }
-        })
+        Ok(parts)
     }
 
     pub(super) fn try_len(&mut self) -> Result<usize, ArenaError> {
-        let mut lens = self.batches().flat_map(Header::slices).map(NonNull::len);
-        lens.try_fold(0_usize, usize::checked_add)
-            .ok_or_else(|| too_long::<T>(usize::MAX))
+        sum_of::<T>(self.batches().flat_map(Header::slices).map(NonNull::len))
     }
 }
 
-/// A batch that is not empty, and the ends of its first segment.
-struct Filled<'b, T> {
-    batch: &'b Header<T>,
-    first: &'b T,
-    last: &'b T,
+fn try_len<T>(parts: &[Part<'_, T>]) -> Result<usize, ArenaError> {
+    sum_of::<T>(parts.iter().flat_map(Part::slices).map(<[T]>::len))
 }
 
-fn try_room<T>(arena: &FrameArena, len: usize) -> Result<NonNull<T>, ArenaError> {
-    Ok(arena.try_alloc_layout(array_layout::<T>(len)?)?.cast())
+fn sum_of<T>(mut lens: impl Iterator<Item = usize>) -> Result<usize, ArenaError> {
+    lens.try_fold(0_usize, usize::checked_add)
+        .ok_or_else(|| too_long::<T>(usize::MAX))
 }
 
-/// Moves the elements of `batches` to `target`. The caller forgets the batches then.
+/// How the elements of all parts come to be sorted.
+enum Order<'s, T> {
+    /// The parts have this order.
+    OfParts,
+    /// The elements in order.
+    Merged(FrameVec<'s, &'s T>),
+    /// A part is not sorted itself, or there are too many runs to merge.
+    None,
+}
+
+/// Puts parts in an order in which they are as few sorted runs as possible, and merges those.
+fn try_arrange<'s, T>(
+    parts: &mut [Part<'s, T>],
+    len: usize,
+    scratch: &'s FrameArena,
+    compare: &mut impl FnMut(&T, &T) -> Ordering,
+) -> Result<Order<'s, T>, ArenaError> {
+    Ok(match sort_parts(parts, compare) {
+        Some(0 | 1) => Order::OfParts,
+        Some(_) => Order::Merged(try_merge(parts, len, scratch, compare)?),
+        None => Order::None,
+    })
+}
+
+/// Puts parts in an order in which they are as few sorted runs as possible, and returns how many.
+fn sort_parts<T>(
+    parts: &mut [Part<'_, T>],
+    compare: &mut impl FnMut(&T, &T) -> Ordering,
+) -> Option<usize> {
+    parts.sort_unstable_by(|a, b| compare(a.first, b.first));
+    let mut is_sorted = |a: &T, b: &T| compare(a, b).is_le();
+    // The last element of each run. A part continues the first run that it can.
+    let mut runs = [None; MERGED_RUNS];
+    for (place, part) in parts.iter_mut().enumerate() {
+        let can_continue = |end: &Option<&T>| end.is_none_or(|end| is_sorted(end, part.first));
+        let run = runs.iter().position(can_continue)?;
+        part.run = (run, place);
+        let mut end = None;
+        for values in part.slices() {
+            let joins = end.is_none_or(|end| is_sorted(end, &values[0]));
+            if !joins || !values.is_sorted_by(&mut is_sorted) {
+                return None;
+            }
+            end = values.last();
+        }
+        runs[run] = end;
+    }
+    let count = runs.iter().flatten().count();
+    if count > 1 {
+        parts.sort_unstable_by_key(|part| part.run);
+    }
+    Some(count)
+}
+
+/// Lists the elements of sorted runs in order.
+fn try_merge<'s, T>(
+    parts: &[Part<'s, T>],
+    len: usize,
+    scratch: &'s FrameArena,
+    compare: &mut impl FnMut(&T, &T) -> Ordering,
+) -> Result<FrameVec<'s, &'s T>, ArenaError> {
+    let mut from = scratch.try_vec_with_capacity::<&T>(len)?;
+    let mut ends = scratch.try_vec_with_capacity(MERGED_RUNS)?;
+    for run in parts.chunk_by(|a, b| a.run.0 == b.run.0) {
+        let slices = run.iter().flat_map(Part::slices);
+        slices.for_each(|values| from.extend(values));
+        ends.push(from.len());
+    }
+    let mut to = scratch.try_vec_with_capacity::<&T>(len)?;
+    while ends.len() > 1 {
+        let mut start = 0;
+        for pair in ends.chunks(2) {
+            let (middle, end) = (pair[0], pair[pair.len() - 1]);
+            let (mut left, mut right) = (&from[start..middle], &from[middle..end]);
+            while let ([a, after_a @ ..], [b, after_b @ ..]) = (left, right) {
+                if compare(b, a).is_lt() {
+                    to.push(*b);
+                    right = after_b;
+                } else {
+                    to.push(*a);
+                    left = after_a;
+                }
+            }
+            to.extend_from_slice(left);
+            to.extend_from_slice(right);
+            start = end;
+        }
+        let runs = ends.len().div_ceil(2);
+        (0..runs).for_each(|run| ends[run] = ends[(2 * run + 1).min(ends.len() - 1)]);
+        ends.truncate(runs);
+        mem::swap(&mut from, &mut to);
+        to.clear();
+    }
+    Ok(from)
+}
+
+/// Fills the room.
 ///
 /// # Safety
-/// - `batches` have all elements of a collector that is borrowed exclusively, each once;
-/// - `target` is aligned and has room for them, and they do not lie there yet.
-unsafe fn move_to<'b, T: 'b>(target: NonNull<T>, batches: impl Iterator<Item = &'b Header<T>>) {
-    // Nothing in here calls back: each element has one owner, before and after.
-    let mut next = target;
-    for values in batches.flat_map(Header::slices) {
-        let (start, len) = (values.cast::<T>(), values.len());
-        // SAFETY: the caller promises the room, and that the two do not overlap.
-        unsafe { start.copy_to_nonoverlapping(next, len) };
-        // SAFETY: as above.
-        next = unsafe { next.add(len) };
+/// The caller must forget the elements of `parts` before anything else can happen to them.
+///
+/// # Panics
+/// If the room has another length than the parts, before anything moves.
+unsafe fn move_parts<T>(parts: &[Part<'_, T>], room: &mut [MaybeUninit<T>]) {
+    let mut rest = room;
+    for values in parts.iter().flat_map(Part::slices) {
+        let (slots, others) = rest.split_at_mut(values.len());
+        let (from, to) = (values.as_ptr().cast(), slots.as_mut_ptr());
+        // SAFETY: there are as many slots as values, and fresh memory does not overlap the collector's.
+        unsafe { ptr::copy_nonoverlapping(from, to, slots.len()) };
+        rest = others;
+    }
+    assert!(rest.is_empty(), "there is an element for each slot");
+}
+
+/// Fills the room.
+///
+/// # Safety
+/// `values` must not have an element twice, and the caller must forget them before anything else can happen to
+/// them.
+unsafe fn move_each<T>(values: &[&T], room: &mut [MaybeUninit<T>]) {
+    assert_eq!(
+        values.len(),
+        room.len(),
+        "there is an element for each slot"
+    );
+    for (slot, value) in room.iter_mut().zip(values) {
+        // SAFETY: the caller forgets the element.
+        slot.write(unsafe { ptr::read(*value) });
+    }
+}
+
+/// Elements that are dropped if their order panics, also when destructors panic as well.
+struct DropEach<'r, T>(&'r mut [T]);
+
+impl<T> Drop for DropEach<'_, T> {
+    fn drop(&mut self) {
+        let mut panic = FirstPanic::default();
+        // SAFETY: the elements are valid, and end here: the slots are not taken over.
+        unsafe { drop_each(NonNull::from(&mut *self.0), &mut panic) };
+        panic.resume();
     }
 }

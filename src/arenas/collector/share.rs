@@ -1,12 +1,9 @@
 //! The list that comes out of a collector.
-#![expect(
-    unsafe_code,
-    reason = "vouches for the data behind the handles it makes"
-)]
+#![forbid(unsafe_code)]
 
 use std::cmp::Ordering;
 
-use super::FrameCollector;
+use super::{FrameCollector, GatherInto};
 use crate::containers::FrameVec;
 use crate::error::{ArenaError, fail};
 use crate::handles::FrameHandle;
@@ -14,8 +11,8 @@ use crate::handles::FrameHandle;
 impl<'a, T: Send> FrameCollector<'a, T> {
     /// Makes one list of all elements and shares it, as
     /// [`FrameArena::share`](crate::FrameArena::share) does. Elements of a batch stay in their
-    /// order; the batches come in any. [`share_sorted`](Self::share_sorted) costs little more, and
-    /// gives the same list each time.
+    /// order; the batches come in any, unless they have a number ([`batch_at`](Self::batch_at)).
+    /// [`share_sorted`](Self::share_sorted) costs little more, and gives the same list each time.
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; the elements are dropped then.
@@ -47,11 +44,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     where
         T: Sync + 'static,
     {
-        let arena = self.arenas.local();
-        let room = arena.try_room_for_drop::<T>()?;
-        let values = self.try_gather(arena)?.leak();
-        // SAFETY: the elements lie in memory of this arena, and were given up.
-        Ok(unsafe { arena.share_leaked(values, values, room) })
+        self.try_into_vec()?.try_share()
     }
 
     /// Makes one sorted list of all elements and shares it: the same list each time, unless two
@@ -84,7 +77,8 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ///
     /// Workers go through parts of one list, so their batches are mostly parts of one sorted list,
     /// or of a reversed one: put in the order of their first keys, they are that list. That, and
-    /// looking whether it is so, is cheap; only if it is not, all elements are sorted. The order of
+    /// looking whether it is so, is cheap. Batches that are sorted each and overlap are merged; only if they are
+    /// not, all elements are sorted. The order of
     /// elements with equal keys is not defined.
     ///
     /// # Panics
@@ -169,11 +163,9 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     where
         T: Sync + 'static,
     {
-        let arena = self.arenas.local();
-        let room = arena.try_room_for_drop::<T>()?;
-        let values = self.try_gather_sorted(arena, compare)?.leak();
-        // SAFETY: the elements lie in memory of this arena, and were given up.
-        Ok(unsafe { arena.share_leaked(values, values, room) })
+        let mut list = self.arenas.local().vec();
+        self.try_gather_sorted(&mut list, compare)?;
+        list.try_share()
     }
 
     /// Makes one vector of all elements, in the calling worker's arena: for what the system itself
@@ -204,11 +196,101 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     /// # Errors
     /// If the arena is out of memory or over a limit; the elements are dropped then.
     #[cfg_attr(feature = "sites", track_caller)]
-    pub fn try_into_vec(mut self) -> Result<FrameVec<'a, T>, ArenaError> {
-        let arena = self.arenas.local();
-        let mut vec = arena.vec();
-        vec.try_reserve_exact(self.try_len()?)?;
-        self.try_fill(&mut vec)?;
-        Ok(vec)
+    pub fn try_into_vec(self) -> Result<FrameVec<'a, T>, ArenaError> {
+        let mut list = self.arenas.local().vec();
+        self.try_gather(&mut list)?;
+        Ok(list)
+    }
+}
+
+/// # Into memory of others
+impl<T: Send> FrameCollector<'_, T> {
+    /// Moves all elements into memory that somebody else owns: to the end of a `Vec` or [`FrameVec`], or to the
+    /// start of a `&mut [MaybeUninit<T>]`, e.g. a mapped buffer of the renderer, whose initialised part is
+    /// returned. Each element is copied once, from the worker's memory to where it ends up.
+    ///
+    /// Elements of a batch stay in their order; the batches come in any, unless they have a number
+    /// ([`batch_at`](Self::batch_at)).
+    ///
+    /// # Panics
+    /// If the slice has fewer slots than there are elements, or if an arena is out of memory or over a limit.
+    /// The elements are dropped first.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # use std::mem::MaybeUninit;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// let mut list = vec![4];
+    /// collector.gather_into(&mut list);
+    /// assert_eq!(list, [4, 3, 1, 2]);
+    ///
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// let mut mapped = [MaybeUninit::uninit(); 64];
+    /// assert_eq!(collector.gather_into(&mut mapped[..]), [3, 1, 2]);
+    /// ```
+    #[track_caller]
+    pub fn gather_into<G: GatherInto<T>>(self, target: G) -> G::Filled {
+        match self.try_gather(target) {
+            Ok(filled) => filled,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Moves all elements, sorted, into memory that somebody else owns; see [`gather_into`](Self::gather_into)
+    /// and [`share_sorted_by_key`](Self::share_sorted_by_key).
+    ///
+    /// # Panics
+    /// If the slice has fewer slots than there are elements, if an arena is out of memory or over a limit, or if
+    /// a comparison panics. The elements are dropped first.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend([3, 1, 2]);
+    /// let mut list = vec![4];
+    /// collector.gather_sorted_into(&mut list);
+    /// assert_eq!(list, [4, 1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn gather_sorted_into<G: GatherInto<T>>(self, target: G) -> G::Filled
+    where
+        T: Ord,
+    {
+        match self.try_gather_sorted(target, T::cmp) {
+            Ok(filled) => filled,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Moves all elements, sorted by a key, into memory that somebody else owns; see
+    /// [`gather_into`](Self::gather_into) and [`share_sorted_by_key`](Self::share_sorted_by_key).
+    ///
+    /// # Panics
+    /// If the slice has fewer slots than there are elements, if an arena is out of memory or over a limit, or if
+    /// `key` panics. The elements are dropped first.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend(["ccc", "a", "bb"]);
+    /// let mut list = Vec::new();
+    /// collector.gather_sorted_by_key_into(&mut list, |word| word.len());
+    /// assert_eq!(list, ["a", "bb", "ccc"]);
+    /// ```
+    #[track_caller]
+    pub fn gather_sorted_by_key_into<G: GatherInto<T>, K: Ord>(
+        self,
+        target: G,
+        mut key: impl FnMut(&T) -> K,
+    ) -> G::Filled {
+        match self.try_gather_sorted(target, |a, b| key(a).cmp(&key(b))) {
+            Ok(filled) => filled,
+            Err(error) => fail(error),
+        }
     }
 }

@@ -31,8 +31,8 @@ fn a_stale_handle_names_the_line_that_made_it() {
     let strings = (line!(), [arena.string().share(), arena.string().try_share().unwrap()]);
     let full = || { let it = arenas.collector(); it.push(1); it };
     let collected = (line!(), [full().share(), full().try_share().unwrap(), full().share_sorted(), full().share_sorted_by_key(|n| *n), full().try_share_sorted_by_key(|n| *n).unwrap()]);
-    let groups = (line!(), [full().share_grouped_by_key(|n| *n, |_| 0), full().try_share_grouped_by_key(|n| *n, |_| 0).unwrap()]);
-    let grouped = (groups.0, groups.1.map(|it| arenas[it][0].values));
+    let cells = (line!(), [full().share_cells(2, |n| *n), full().try_share_cells(2, |n| *n).unwrap(), full().share_cells_sorted_by_key(2, |n| *n, |n| *n)]);
+    let maps = (line!(), [full().share_cell_map(|n| *n), full().try_share_cell_map(|n| *n).unwrap(), full().share_cell_map_sorted_by_key(|n| *n, |n| *n)]);
     arenas.swap();
     arenas.swap();
     let mut errors = why(&arenas, lists.0, lists.1);
@@ -43,8 +43,8 @@ fn a_stale_handle_names_the_line_that_made_it() {
     errors.extend(why(&arenas, boxes.0, boxes.1));
     errors.extend(why(&arenas, strings.0, strings.1));
     errors.extend(why(&arenas, collected.0, collected.1));
-    errors.extend(why(&arenas, groups.0, groups.1));
-    errors.extend(why(&arenas, grouped.0, grouped.1));
+    errors.extend(why(&arenas, cells.0, cells.1));
+    errors.extend(why(&arenas, maps.0, maps.1));
     let place = format!("{}:{}", file!(), lists.0);
     assert!(errors[0].1.to_string().contains(&place));
     for (line, error) in errors {

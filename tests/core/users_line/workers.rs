@@ -29,11 +29,14 @@ fn making_one_list_names_the_line() {
         (0..600).for_each(|n| collector.push(n));
         collector
     }
-    let arenas = &[(); 5].map(|()| limited(8192));
+    let arenas = &[(); 8].map(|()| limited(8192));
     check!(fill(&arenas[0]).share());
     check!(fill(&arenas[1]).share_sorted());
     check!(fill(&arenas[2]).share_sorted_by_key(|n| *n));
-    check!(fill(&arenas[3]).share_grouped_by_key(|n| *n, |_| 0));
+    check!(fill(&arenas[3]).share_cells(600, |n| *n as usize));
+    check!(fill(&arenas[5]).share_cell_map(|n| n % 7));
+    check!(fill(&arenas[6]).gather_into(&mut arenas[6].local().vec()));
+    check!(fill(&arenas[7]).share_cells(1, |n| *n as usize));
     check!(fill(&arenas[4]).into_vec());
 }
 
