@@ -25,6 +25,8 @@ struct Header {
     below: Option<Block>,
     /// Bytes of the whole block.
     bytes: usize,
+    /// The stack of the store that it belongs on.
+    class: usize,
     /// Bytes in use when its arena moved on to another block.
     used_bytes: usize,
     /// The most of it that was ever in use when an arena gave it up.
@@ -45,18 +47,19 @@ pub(super) struct Block(NonNull<Header>);
 unsafe impl Send for Block {}
 
 impl Block {
-    /// Allocates a block of `bytes`, its header included, unless the global allocator refuses or the
+    /// Allocates a block of `bytes`, its header included, for the stack with the number `class`, unless the global allocator refuses or the
     /// block would end beyond the addresses that `bump` can compute with.
     ///
     /// The memory is not touched but for the header: an operating system that commits pages lazily
     /// provides addresses only.
-    pub(super) fn new(bytes: usize) -> Option<Self> {
+    pub(super) fn new(bytes: usize, class: usize) -> Option<Self> {
         let layout = layout(bytes)?;
         // SAFETY: the size is at least that of the header, so not zero.
         let start = NonNull::new(unsafe { std::alloc::alloc(layout) })?.cast::<Header>();
         let header = Header {
             below: None,
             bytes: layout.size(),
+            class,
             used_bytes: 0,
             touched_bytes: 0,
         };
@@ -103,6 +106,12 @@ impl Block {
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.header().bytes
+    }
+
+    /// Returns the number of the stack of the store that it belongs on.
+    #[inline]
+    pub(super) fn class(&self) -> usize {
+        self.header().class
     }
 
     /// Returns the bytes behind the header.
@@ -264,7 +273,7 @@ mod tests {
     fn stack(sizes: &[usize]) -> Stack {
         let mut stack = Stack::default();
         for &bytes in sizes {
-            stack.push(Block::new(bytes).expect("a small block"));
+            stack.push(Block::new(bytes, 0).expect("a small block"));
         }
         stack
     }
@@ -316,7 +325,7 @@ mod tests {
     #[test]
     fn memory_starts_behind_the_header_and_is_aligned() {
         for bytes in [0, 1, 65, 128, 1000, 4096] {
-            let block = Block::new(bytes).expect("a small block");
+            let block = Block::new(bytes, 0).expect("a small block");
             assert!(block.bytes() >= bytes && block.data_bytes() > 0);
             assert_eq!(block.start().addr() % DATA_ALIGN, 0);
             assert_eq!(
@@ -329,7 +338,7 @@ mod tests {
     #[test]
     fn a_size_that_no_layout_has_is_refused() {
         for bytes in [usize::MAX, isize::MAX as usize, isize::MAX as usize - 200] {
-            assert!(Block::new(bytes).is_none());
+            assert!(Block::new(bytes, 0).is_none());
         }
     }
 }

@@ -74,7 +74,13 @@ impl FrameArena {
     /// assert_eq!((arena.used_bytes(), arena.peak_bytes()), (0, 1000));
     /// ```
     pub fn peak_bytes(&self) -> usize {
-        self.used_bytes().max(self.peak_bytes.load(Relaxed))
+        self.used_bytes().max(self.noted_peak_bytes())
+    }
+
+    /// Returns the peak as of the last time that memory was freed or a block was added.
+    #[inline]
+    pub(crate) fn noted_peak_bytes(&self) -> usize {
+        self.peak_bytes.load(Relaxed)
     }
 
     /// Returns the most bytes that were in use at once, over all resets.

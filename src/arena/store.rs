@@ -199,9 +199,10 @@ impl Store {
         let bytes = block::rounded_up(bytes).ok_or(Refused::ByAllocator)?;
         let given_up = self.lock().reserve(bytes, self.limit_bytes)?;
         drop(given_up);
-        let block = Block::new(bytes).or_else(|| {
+        let class = class_of(bytes);
+        let block = Block::new(bytes, class).or_else(|| {
             self.clear();
-            Block::new(bytes)
+            Block::new(bytes, class)
         });
         if block.is_none() {
             self.lock().reserved_bytes -= bytes;
@@ -340,13 +341,13 @@ impl Free {
     #[inline]
     fn put(&mut self, mut block: Block) {
         self.free_bytes += block.bytes();
-        let used_bytes = block.used_bytes();
-        block.note_touched(used_bytes);
-        let index = class_of(&block);
-        self.used_classes |= 1 << index;
-        let class = &mut self.classes[index];
-        let [most_used_bytes, _] = &mut class.most_used_bytes;
-        *most_used_bytes = used_bytes.max(*most_used_bytes);
+        let class = &mut self.classes[block.class()];
+        if block.bytes() > 2 * MIN_TRIM_BYTES {
+            let used_bytes = block.used_bytes();
+            block.note_touched(used_bytes);
+            let [most_used_bytes, _] = &mut class.most_used_bytes;
+            *most_used_bytes = used_bytes.max(*most_used_bytes);
+        }
         class.blocks.push(block);
     }
 
@@ -374,6 +375,7 @@ impl Free {
             }
         }
         self.reserved_bytes += bytes;
+        self.used_classes |= 1 << class_of(bytes);
         Ok(given_up)
     }
 
@@ -434,8 +436,7 @@ fn class_for(bytes: usize) -> usize {
     bytes.ilog2() as usize - FIRST_SHIFT
 }
 
-/// Returns the class of a block: the largest that it has room for.
-#[inline]
-fn class_of(block: &Block) -> usize {
-    (block.bytes().ilog2() as usize).saturating_sub(FIRST_SHIFT)
+/// Returns the class of a block of `bytes`: the largest that it has room for.
+fn class_of(bytes: usize) -> usize {
+    (bytes.ilog2() as usize).saturating_sub(FIRST_SHIFT)
 }

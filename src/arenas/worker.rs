@@ -99,9 +99,10 @@ impl Worker {
         // SAFETY: a shared reference to the arena, as its owner has; `arena_mut` is not called
         // meanwhile. Of the arena, only its figures are used, which any thread may read.
         let arena = unsafe { &*self.arena.get() };
+        let used_bytes = arena.used_bytes();
         Figures {
-            used_bytes: arena.used_bytes(),
-            peak_bytes: arena.peak_bytes(),
+            used_bytes,
+            peak_bytes: used_bytes.max(arena.noted_peak_bytes()),
             held_bytes: arena.held_bytes(),
             ..Figures::default()
         }
