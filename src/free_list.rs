@@ -209,7 +209,7 @@ impl<'a> FreeList<'a> {
     /// # use bevy_frame_arena::{FrameArena, FreeList};
     /// # let arena = FrameArena::default();
     /// let list = FreeList::new_in(10_000, &arena);
-    /// assert_eq!(list.held_bytes(), list.free_bytes());
+    /// assert_eq!(list.capacity_bytes(), list.free_bytes());
     /// ```
     pub fn capacity_bytes(&self) -> usize {
         self.state.capacity_bytes.get()
@@ -240,11 +240,11 @@ impl<'a> FreeList<'a> {
     /// # let arena = FrameArena::default();
     /// let list = FreeList::new_in(64 << 10, &arena);
     /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
-    /// assert_eq!(list.free_bytes(), list.held_bytes() - list.used_bytes());
+    /// assert_eq!(list.free_bytes(), list.capacity_bytes() - list.used_bytes());
     /// ```
     pub fn free_bytes(&self) -> usize {
         // Padding that is counted but was not needed is free, and may be counted again.
-        self.held_bytes().saturating_sub(self.used_bytes())
+        self.capacity_bytes().saturating_sub(self.used_bytes())
     }
 
     /// Returns the most bytes that can be allocated at once without taking more of the arena.
@@ -264,7 +264,7 @@ impl<'a> FreeList<'a> {
     /// ```
     pub fn largest_free_bytes(&self) -> usize {
         self.join();
-        let (mut fits, mut too_large) = (0, self.held_bytes());
+        let (mut fits, mut too_large) = (0, self.capacity_bytes());
         while too_large - fits > 1 {
             let bytes = fits + (too_large - fits) / 2;
             if self.has_room_for(bytes) {
@@ -345,7 +345,7 @@ impl<'a> FreeList<'a> {
 impl fmt::Debug for FreeList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FreeList")
-            .field("capacity_bytes", &self.held_bytes())
+            .field("capacity_bytes", &self.capacity_bytes())
             .field("used_bytes", &self.used_bytes())
             .finish_non_exhaustive()
     }
@@ -377,7 +377,7 @@ mod tests {
             let list = FreeList::new_in(bytes, &arena);
             let largest = list.largest_free_bytes();
             assert!(largest >= bytes, "{largest} of {bytes}");
-            assert_eq!(largest + HEADER_BYTES, list.held_bytes(), "{bytes}");
+            assert_eq!(largest + HEADER_BYTES, list.capacity_bytes(), "{bytes}");
             assert_eq!(list.fragmentation(), 0.0, "{bytes}");
         }
     }
