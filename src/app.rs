@@ -26,7 +26,7 @@ pub use self::pace::{ArenasOf, FixedStep};
 pub use self::pace_plugin::{FrameArenaPacePlugin, PaceEnd};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule, FrameArenaSystems};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Cause, Problem, is_nearly_full, problems_of};
+pub(crate) use self::problems::{Cause, Problem, is_near, problems_of};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 #[cfg(feature = "overlay")]
 pub(crate) use self::report::WithoutReport;

@@ -199,7 +199,7 @@ fn the_last_line_of_a_frame_does_not_count_for_the_next() {
 }
 
 #[test]
-fn chunks_that_are_chained_count_for_the_line_that_fills_them() {
+fn blocks_that_are_chained_count_for_the_line_that_fills_them() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 4096,
         ..Default::default()
@@ -483,7 +483,7 @@ fn diagnostics_log_and_record_name_the_line() {
     app.add_plugins((
         FrameArenaPlugin {
             settings: FrameArenaSettings {
-                block_bytes: 4096,
+                worker_limit_bytes: Some(1 << 20),
                 ..Default::default()
             },
             ..Default::default()

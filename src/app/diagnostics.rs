@@ -62,7 +62,7 @@ impl FrameArenaDiagnosticsPlugin {
     pub const RESERVED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/reserved");
     /// Threads that allocated in the frame.
     pub const WORKERS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/workers");
-    /// Bytes of the blocks that were in the arenas of the frame and in scratch when it ended.
+    /// Memory of the blocks that were in the arenas of the frame and in scratch when it ended.
     pub const HELD: DiagnosticPath = DiagnosticPath::const_new("frame_arena/held");
     /// Allocations that a limit refused.
     pub const REFUSALS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/refusals");
@@ -121,7 +121,7 @@ static FIGURES: [Figure; 10] = {
         }),
         (Frame::RESERVED, MEMORY, |it| mebibytes(it.reserved_bytes)),
         (Frame::WORKERS, "", |it| it.active_workers as f64),
-        (Frame::HELD, "bytes", |it| it.held_bytes as f64),
+        (Frame::HELD, MEMORY, |it| mebibytes(it.held_bytes)),
         (Frame::REFUSALS, "", |it| it.refusals as f64),
         (Frame::PARKED, "", |it| it.parked as f64),
         (Frame::STALE, "", |it| it.stale_lookups as f64),

@@ -57,9 +57,9 @@ impl FrameArena {
     /// arena.alloc([0_u8; 1000]);
     /// arena.reset();
     /// arena.trim(); // was needed since the arena was made
-    /// assert!(arena.held_bytes() > 0);
+    /// assert!(arena.reserved_bytes() > 0);
     /// arena.trim();
-    /// assert_eq!(arena.held_bytes(), 0);
+    /// assert_eq!(arena.reserved_bytes(), 0);
     /// ```
     pub fn trim(&mut self) {
         if self.used_now() == 0 {

@@ -25,7 +25,7 @@ const GAP_EM: f32 = 0.3;
 /// Letters of a cell: `!Render 1023 KiB`.
 const CELL_LETTERS: f32 = 16.0;
 
-/// A cell for each worker: a bar that shows which part of its chunks it had in use, at its peak.
+/// A cell for each worker: a bar that shows which part of its limit, or of its blocks, it had in use, at its peak.
 pub(super) struct Grid {
     sum: Entity,
     cells: Vec<Cell>,

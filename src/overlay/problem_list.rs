@@ -114,7 +114,7 @@ impl fmt::Display for InWords<'_> {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Capacity { bytes } => write!(f, "capacity {}", Bytes(bytes)),
+            Self::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
             Self::Budget { bytes } => write!(f, "budget {}", Bytes(bytes)),
         }
     }

@@ -362,7 +362,7 @@ fn arenas_may_be_there_before_and_be_gone_or_replaced_later() {
     }))
     .add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick));
     let arenas = app.world().resource::<ArenasOf<Tick>>();
-    assert_eq!(arenas.settings().worker_capacity_bytes, 4096);
+    assert_eq!(arenas.settings().block_bytes, 4096);
 
     let removed = app.world_mut().remove_resource::<ArenasOf<Tick>>();
     app.world_mut().run_schedule(Tick);

@@ -180,7 +180,7 @@ fn arenas_inserted_beforehand_are_kept() {
     app.add_plugins(FrameArenaPlugin::default());
     app.update();
     let arenas = app.world().resource::<FrameArenas>();
-    assert_eq!(arenas.settings().worker_capacity_bytes, 12_345);
+    assert_eq!(arenas.settings().block_bytes, 12_345);
     assert_eq!(arenas.frame(), 1);
 }
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use bevy_app::{App, AppExit};
 use bevy_frame_arena::{
-    FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin, FrameArenaSettings,
-    FrameArenas, OverflowPolicy,
+    FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin, FrameArenaSettings, FrameArenas,
 };
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 
@@ -93,20 +92,19 @@ fn the_settings_it_recommends_hold_the_run_without_a_problem() {
         advice.contains("// The busiest worker took 40 KiB."),
         "{advice}"
     );
-    assert!(advice.contains("block_bytes: 64 << 10,"), "{advice}");
-    // Two workers in two generations, and sixteen to spare, of 64 KiB.
-    assert!(advice.contains("budget_bytes: Some(2 << 20),"), "{advice}");
+    assert!(
+        advice.contains("budget_bytes: Some(256 << 10),"),
+        "{advice}"
+    );
 
     let settings = FrameArenaSettings {
-        block_bytes: 64 << 10,
-        budget_bytes: Some(2 << 20),
-        overflow: OverflowPolicy::Fail,
+        budget_bytes: Some(256 << 10),
         ..Default::default()
     };
     let mut second = app(settings, Default::default());
     play(&mut second);
     let usage = second.world().resource::<FrameArenas>().usage();
-    assert_eq!((usage.overflows, usage.refusals), (0, 0));
+    assert_eq!(usage.refusals, 0);
 }
 
 #[test]
@@ -129,7 +127,11 @@ fn the_settings_have_room_for_what_was_refused() {
         advice.contains("// A limit refused allocations of up to 60 KiB."),
         "{advice}"
     );
-    assert!(advice.contains("block_bytes: 128 << 10,"), "{advice}");
+    // A block of 128 KiB was reserved.
+    assert!(
+        advice.contains("budget_bytes: Some(256 << 10),"),
+        "{advice}"
+    );
 }
 
 #[test]

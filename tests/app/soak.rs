@@ -42,7 +42,7 @@ struct Leases(Vec<(u64, FrameLease)>);
 #[derive(Resource, Default)]
 struct Totals {
     used_bytes: u64,
-    overflows: u64,
+    refusals: u64,
     most_parked: usize,
     most_reserved_bytes: usize,
 }
@@ -183,7 +183,11 @@ fn check_figures(arenas: Res<FrameArenas>, expected: Res<Expected>, mut totals: 
     assert!(usage.generations >= 2 + usage.parked);
     assert!(usage.used_bytes <= usage.high_watermark_bytes);
     totals.used_bytes += used as u64;
-    totals.overflows += usage.overflows;
+    assert_eq!(
+        usage.held_bytes + usage.kept_bytes + usage.free_bytes,
+        usage.reserved_bytes
+    );
+    totals.refusals += usage.refusals;
     totals.most_parked = totals.most_parked.max(usage.parked);
     totals.most_reserved_bytes = totals.most_reserved_bytes.max(usage.reserved_bytes);
 }
@@ -194,7 +198,7 @@ fn report(frames: u64, seconds: f64, totals: &Totals) {
         "handed out            {:.1} GiB",
         totals.used_bytes as f64 / (1_u64 << 30) as f64
     );
-    println!("overflows             {}", totals.overflows);
+    println!("refusals              {}", totals.refusals);
     println!("most parked           {}", totals.most_parked);
     println!(
         "most reserved         {:.1} MiB",

@@ -11,7 +11,6 @@ use std::time::Duration;
 use bevy_app::App;
 use bevy_frame_arena::{
     FrameArenaLogPlugin, FrameArenaPlugin, FrameArenaReport, FrameArenaSettings, FrameArenas,
-    OverflowPolicy,
 };
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 use tracing::field::{Field, Visit};
@@ -85,13 +84,13 @@ fn on_thread(app: &App, name: &str, run: impl FnOnce(&FrameArenas) + Send) {
 }
 
 /// Runs frames in which each of two threads allocates `bytes`, and returns the log of each.
-fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
+fn log_of_frames(limit: Option<usize>, bytes: usize) -> [Vec<String>; 2] {
     let mut app = app(FrameArenaSettings {
         block_bytes: 1024,
-        overflow,
+        worker_limit_bytes: limit,
         ..Default::default()
     });
-    let names = ["first", "second"].map(|name| format!("{name} {overflow:?} {bytes}"));
+    let names = ["first", "second"].map(|name| format!("{name} {limit:?} {bytes}"));
     for _ in 0..10 {
         for name in &names {
             on_thread(&app, name, |arenas| {
@@ -105,37 +104,26 @@ fn log_of_frames(overflow: OverflowPolicy, bytes: usize) -> [Vec<String>; 2] {
 }
 
 #[test]
-fn a_worker_that_overflows_is_warned_of_once() {
-    for log in log_of_frames(OverflowPolicy::Grow, 4_000) {
+fn a_worker_near_its_hard_limit_is_warned_of_once() {
+    for log in log_of_frames(Some(1024), 1_000) {
         assert_eq!(log.len(), 1, "{log:?}");
         assert!(log[0].starts_with("WARN Frame arenas: "), "{}", log[0]);
-        assert!(
-            log[0].contains("is too small: a frame took 3.9 KiB, the chunk has 1.0 KiB"),
-            "{}",
-            log[0]
-        );
-        assert!(
-            log[0].contains("Raise `FrameArenaSettings::worker_capacity_bytes` to 8.0 KiB"),
-            "{}",
-            log[0]
-        );
-    }
-}
-
-#[test]
-fn a_worker_near_its_hard_limit_is_warned_of_once() {
-    for log in log_of_frames(OverflowPolicy::Fail, 1_000) {
-        assert_eq!(log.len(), 1, "{log:?}");
         assert!(log[0].contains("1008 B of 1.0 KiB"), "{}", log[0]);
+        assert!(
+            log[0].contains("Raise `FrameArenaSettings::worker_limit_bytes` to 2.0 KiB"),
+            "{}",
+            log[0]
+        );
     }
 }
 
 #[test]
 fn a_worker_with_room_is_not_warned_of() {
-    for log in log_of_frames(OverflowPolicy::Fail, 900) {
+    for log in log_of_frames(Some(1024), 900) {
         assert!(log.is_empty(), "{log:?}");
     }
-    for log in log_of_frames(OverflowPolicy::Grow, 1_000) {
+    // Without a limit, memory grows by blocks, and there is nothing to warn of.
+    for log in log_of_frames(None, 40_000) {
         assert!(log.is_empty(), "{log:?}");
     }
 }
@@ -143,30 +131,22 @@ fn a_worker_with_room_is_not_warned_of() {
 #[test]
 fn the_budget_is_blamed_where_it_is_the_cause() {
     let mut app = app(FrameArenaSettings {
-        block_bytes: 1 << 20,
-        budget_bytes: Some((1 << 20) + 123),
+        budget_bytes: Some(3 << 20),
         ..Default::default()
     });
     for _ in 0..2 {
-        on_thread(&app, "under a budget", |arenas| {
-            for _ in 0..100 {
-                arenas.local().alloc([0_u8; 1024]);
-            }
-        });
+        let arenas = app.world().resource::<FrameArenas>();
+        for _ in 0..2345 {
+            let refused = arenas.local().try_alloc_slice_fill_copy(5 << 20, 0_u8);
+            assert!(refused.is_err());
+        }
         app.update();
     }
-    let log = lines_with("`under a budget`");
+    let log = lines_with(
+        "refused allocations in a frame: 2345, of up to 5.0 MiB. The budget is 3.0 MiB for all \
+         workers and generations. Raise `FrameArenaSettings::budget_bytes` to 16 MiB",
+    );
     assert_eq!(log.len(), 1, "{log:?}");
-    assert!(
-        log[0].contains("the budget of 1.0 MiB left no chunk of that size"),
-        "{}",
-        log[0]
-    );
-    assert!(
-        log[0].contains("Raise `FrameArenaSettings::budget_bytes`"),
-        "{}",
-        log[0]
-    );
 }
 
 #[test]
@@ -190,7 +170,7 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
     }
     let log = lines_with(
         "refused allocations in a frame: 1234, of up to 4.0 KiB. A worker may take 3.0 KiB. Raise \
-         `FrameArenaSettings::worker_capacity_bytes` to 16 KiB",
+         `FrameArenaSettings::worker_limit_bytes` to 16 KiB",
     );
     assert_eq!(log.len(), 1, "{log:?}");
     let log = lines_with("stale or foreign handles in a frame: 4321. The first: at ");
@@ -204,17 +184,17 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
 #[test]
 fn leases_that_pile_up_are_warned_of_once() {
     let mut app = app(FrameArenaSettings {
-        block_bytes: 77 << 10,
+        block_bytes: 32 << 10,
         ..Default::default()
     });
     let mut leases = Vec::new();
     for _ in 0..7 {
         let arenas = app.world().resource::<FrameArenas>();
-        arenas.local().alloc(1);
+        arenas.local().share(1);
         leases.push(arenas.lease());
         app.update();
     }
-    let log = lines_with("leases keep 4 generations from being recycled, and 385 KiB");
+    let log = lines_with("leases keep 4 generations from being recycled, and 160 KiB");
     assert_eq!(log.len(), 1, "{log:?}");
 }
 
@@ -224,23 +204,22 @@ fn warnings_can_be_switched_off() {
     let mut app = App::new();
     app.add_plugins(FrameArenaPlugin {
         settings: FrameArenaSettings {
-            block_bytes: 1024,
+            worker_limit_bytes: Some(1024),
             ..Default::default()
         },
         warnings: false,
         ..Default::default()
     });
-    let overflow = |arenas: &FrameArenas| {
-        arenas.local().alloc([0_u8; 1000]);
+    let nearly_fill = |arenas: &FrameArenas| {
         arenas.local().alloc([0_u8; 1000]);
     };
-    on_thread(&app, "quiet", overflow);
+    on_thread(&app, "quiet", nearly_fill);
     app.update();
     assert!(lines_with("`quiet`").is_empty());
 
     let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
     report.warnings = true;
-    on_thread(&app, "quiet", overflow);
+    on_thread(&app, "quiet", nearly_fill);
     app.update();
     assert_eq!(lines_with("`quiet`").len(), 1);
 }
@@ -248,12 +227,11 @@ fn warnings_can_be_switched_off() {
 #[test]
 fn threads_with_ever_new_names_do_not_fill_the_log() {
     let mut app = app(FrameArenaSettings {
-        block_bytes: 1024,
+        worker_limit_bytes: Some(1024),
         ..Default::default()
     });
     for n in 0..if cfg!(miri) { 66 } else { 200 } {
         on_thread(&app, &format!("ever new {n}"), |arenas| {
-            arenas.local().alloc([0_u8; 1000]);
             arenas.local().alloc([0_u8; 1000]);
         });
         app.update();
@@ -286,12 +264,12 @@ fn the_log_has_one_line_a_second() {
     assert_eq!(log.len(), 4, "{log:?}");
     assert_eq!(
         without_site(&log[2]),
-        "INFO Frame arenas: 1.9 KiB of 4.0 KiB on 1 worker, peak 1.9 KiB, 10 overflows"
+        "INFO Frame arenas: 1.9 KiB of 3.0 KiB on 1 worker, peak 1.9 KiB"
     );
 }
 
 #[test]
-fn a_line_of_the_log_says_that_nothing_overflowed() {
+fn a_line_of_the_log_ends_with_the_peak_where_nothing_went_wrong() {
     let mut app = app(FrameArenaSettings {
         block_bytes: 33 << 10,
         ..Default::default()
@@ -300,10 +278,10 @@ fn a_line_of_the_log_says_that_nothing_overflowed() {
     let arenas = app.world().resource::<FrameArenas>();
     arenas.local().alloc([0_u8; 2048]);
     app.update();
-    let log = lines_with("INFO Frame arenas: 2.0 KiB of 33 KiB on 1 worker");
+    let log = lines_with("INFO Frame arenas: 2.0 KiB of 64 KiB on 1 worker");
     assert_eq!(log.len(), 1, "{log:?}");
     assert!(
-        without_site(&log[0]).ends_with(", peak 2.0 KiB, no overflow"),
+        without_site(&log[0]).ends_with(", peak 2.0 KiB"),
         "{}",
         log[0]
     );

@@ -144,7 +144,7 @@ fn a_block_just_freed_is_the_next_of_its_size_and_joins_when_all_are_needed() {
 
 #[test]
 fn an_arena_without_room_for_a_list_says_so() {
-    use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FreeList};
+    let arena = limited_arena(16 << 10);
     let error = FreeList::try_new_in(usize::MAX, &arena).map(|_| ());
     assert!(matches!(error, Err(ArenaError::TooLong { .. })));
     let error = FreeList::try_new_in(32 << 10, &arena).map(|_| ());

@@ -1,7 +1,7 @@
 //! Shows the overlay above systems that keep the arenas busy, and lets you break things.
 //!
 //! `cargo run -p overlay --ignore-rust-version`, with any Rust from 1.95 on. Arguments, all of them
-//! optional: `--workers N` threads; `--mib N` for each of them; `--trouble overflow,stale,leases` from the start;
+//! optional: `--workers N` threads; `--mib N` for each of them; `--trouble burst,stale,leases` from the start;
 //! `--screenshot FILE` runs for a fixed number of frames, saves the window and exits.
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ wave of work fills them.
 
 Try it:
   O  show or hide the overlay
-  B  a burst: arenas overflow
+  B  a burst: one worker takes much more
   S  look up a handle that is too old
   L  hold leases: generations are parked
   D  the same figures in Bevy's overlay
@@ -117,7 +117,7 @@ fn argument(name: &str) -> Option<String> {
 /// What goes wrong on purpose.
 #[derive(Resource, Default)]
 struct Trouble {
-    overflow: bool,
+    burst: bool,
     stale: bool,
     leases: bool,
 }
@@ -126,7 +126,7 @@ impl Trouble {
     fn from_arguments() -> Self {
         let trouble = argument("--trouble").unwrap_or_default();
         Self {
-            overflow: trouble.contains("overflow"),
+            burst: trouble.contains("burst"),
             stale: trouble.contains("stale"),
             leases: trouble.contains("leases"),
         }
@@ -173,7 +173,7 @@ fn press_keys(
         config.enabled = !config.enabled;
     }
     if keys.just_pressed(KeyCode::KeyB) {
-        trouble.overflow = !trouble.overflow;
+        trouble.burst = !trouble.burst;
     }
     if keys.just_pressed(KeyCode::KeyS) {
         trouble.stale = !trouble.stale;
@@ -210,9 +210,9 @@ fn think(time: Res<Time>, arenas: Res<FrameArenas>, creatures: Query<&Creature>)
         });
 }
 
-/// Takes more than an arena has.
+/// Takes much more on one worker than it has in other frames.
 fn burst(trouble: Res<Trouble>, arenas: Res<FrameArenas>) {
-    if trouble.overflow {
+    if trouble.burst {
         for _ in 0..24 {
             arenas.local().alloc_slice_fill_copy(100 << 10, 1_u8);
         }

@@ -9,7 +9,6 @@ use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
     ArenasOf, FrameArenaPacePlugin, FrameArenaSettings, FrameArenas, FrameHandle, LeasedHandle,
-    OverflowPolicy,
 };
 use bevy_state::app::StatesPlugin;
 use bevy_state::prelude::*;
@@ -242,7 +241,7 @@ fn a_refusal_names_the_pace() {
         assert!(error.contains("of 5000 bytes (4.9 KiB) remain"), "{error}");
     }
     let arenas = ArenasOf::<Level>::new(FrameArenaSettings {
-        overflow: OverflowPolicy::Fail,
+        worker_limit_bytes: Some(1 << 10),
         ..arenas.settings().clone()
     });
     let error = arenas.local().try_alloc_slice_fill_copy(1 << 20, 0_u8);

@@ -289,8 +289,8 @@ fn sixteen_steps_in_a_frame_take_the_memory_of_two() {
         assert!(steps == 16 || before == 0, "{steps} steps");
         let usage = arenas.usage();
         assert!(usage.high_watermark_bytes < STEP_BYTES + STEP_BYTES / 2);
-        let a_generation = arenas.settings().worker_capacity_bytes;
-        assert!(usage.reserved_bytes <= 2 * a_generation);
+        let a_step = STEP_BYTES.next_power_of_two() + arenas.settings().block_bytes;
+        assert!(usage.reserved_bytes <= 2 * a_step);
         assert_eq!(usage.generations, 2);
     }
     assert_eq!(

@@ -105,8 +105,8 @@ fn compare_with_usage(app: &mut App) {
         let index = left.iter().position(|worker| *worker.name == *thread);
         let worker = left.remove(index.expect("each cell has its worker"));
         assert_eq!(amount, size(worker.peak_bytes));
-        assert_eq!(bar, part(worker.peak_bytes, worker.reserved_bytes));
-        assert_eq!(name.starts_with('!'), worker.overflows > 0);
+        assert_eq!(bar, part(worker.peak_bytes, worker.held_bytes));
+        assert!(!name.starts_with('!'), "there is no limit");
         sum += worker.peak_bytes;
     }
     assert_eq!(sum, usage.peak_bytes);
@@ -167,7 +167,7 @@ fn idle_workers_are_folded_and_come_back() {
 #[test]
 fn problems_are_there_in_words() {
     let settings = FrameArenaSettings {
-        block_bytes: 4 * KIB,
+        worker_limit_bytes: Some(4 * KIB),
         ..Default::default()
     };
     let mut app = app(settings, FrameArenaOverlayConfig::default());
@@ -180,14 +180,16 @@ fn problems_are_there_in_words() {
     let arenas = app.world().resource::<FrameArenas>();
     let handle = arenas.local().share(1);
     for _ in 0..3 {
-        allocate(&app, "Compute Task Pool (5)", &[3 * KIB, 3 * KIB]);
+        allocate(&app, "Compute Task Pool (5)", &[3 * KIB]);
+        let arenas = app.world().resource::<FrameArenas>();
+        assert!(arenas.local().try_alloc([0_u8; 5 * KIB]).is_err());
         app.update();
         app.world().resource::<FrameArenas>().get(handle);
     }
     app.update();
     assert_eq!(
         text(&mut app, "frame_arena/problems/0"),
-        "! OVERFLOW 3 in 6 s: C5 took 6.0 KiB, capacity 4.0 KiB"
+        "! REFUSED 3 in 6 s: a worker may take 4.0 KiB"
     );
     let stale = text(&mut app, "frame_arena/problems/1");
     let (count, line) = stale.split_once(", ").unwrap_or((&stale, ""));
@@ -219,7 +221,7 @@ fn limits_are_there_in_words() {
     app.update();
     assert_eq!(
         text(&mut app, "frame_arena/problems/0"),
-        "! REFUSED 1 in 6 s: capacity 4.0 KiB"
+        "! REFUSED 1 in 6 s: a worker may take 4.0 KiB"
     );
     assert_eq!(
         text(&mut app, "frame_arena/problems/1"),
