@@ -131,7 +131,9 @@ impl Store {
     /// to each of their pages.
     pub(crate) fn pretouch(&self, bytes: usize) {
         let block_bytes = self.sizes.ordinary_bytes();
-        for _ in 0..bytes.div_ceil(block_bytes) {
+        // Beyond the budget, each block would take the place of the one before.
+        let most = self.limit_bytes / block_bytes;
+        for _ in 0..bytes.div_ceil(block_bytes).min(most) {
             let Ok(mut block) = self.make(block_bytes) else {
                 return;
             };
