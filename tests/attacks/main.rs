@@ -72,7 +72,7 @@ fn a_global_allocator_may_use_the_arenas_that_it_makes_a_worker_for() {
 }
 
 #[test]
-fn a_block_at_the_border_of_two_chunks_is_not_mistaken_for_the_newest() {
+fn a_block_at_the_border_of_two_blocks_is_not_mistaken_for_the_newest() {
     for downwards in [false, true] {
         with_neighbours(downwards, || {
             let arena = tiny();
@@ -97,6 +97,19 @@ fn a_block_at_the_border_of_two_chunks_is_not_mistaken_for_the_newest() {
             assert_eq!((*neighbour, *last, *fresh), ([3; 64], [4; 64], [5; 64]));
         });
     }
+}
+
+/// What is shared ends before the end of the block that is active, whatever block was shared in before.
+#[test]
+fn a_shared_value_does_not_reach_into_the_block_above() {
+    with_neighbours(true, || {
+        let arena = tiny();
+        let values: Vec<_> = (0..20_u8).map(|n| arena.share([n; 80])).collect();
+        for (n, &value) in (0..20).zip(&values) {
+            assert_eq!(arena.get(value), Some(&[n; 80]));
+        }
+        assert_eq!(arena.held_bytes(), 10 * 256);
+    });
 }
 
 #[test]

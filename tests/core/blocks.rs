@@ -101,6 +101,21 @@ fn what_was_shared_in_one_block_is_kept_when_the_arena_moves_to_others() {
     });
 }
 
+#[test]
+fn the_first_handle_of_an_arena_keeps_blocks_that_come_later() {
+    let arenas = tiny();
+    let arena = arenas.local();
+    let mut list = arena.vec_with_capacity::<u8>(8);
+    list.extend([5; 8]);
+    let first = arena.share(1_u64);
+    // No handle is made after this.
+    arena.alloc([0_u8; 190]);
+    arena.alloc([0_u8; 190]);
+    let lease = arenas.lease();
+    drop(list);
+    outlives_many_frames(arenas, &lease, |lease| assert_eq!(lease[first], 1));
+}
+
 /// One after the other, each in an arena of its own, so that no other handle sets the mark.
 #[test]
 fn each_way_to_a_handle_keeps_its_blocks() {
