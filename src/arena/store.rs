@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{OnceLock, PoisonError};
 
 use super::block::{self, Block, HEADER_BYTES, Stack};
 use super::sizes::{Request, Sizes};
+use super::sync::{AtomicU32, AtomicUsize, Mutex, MutexGuard};
 use crate::settings::FrameArenaSettings;
 
 /// Blocks are kept by the power of two that they have room for. Class 0 is for those below 256
