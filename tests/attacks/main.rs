@@ -104,11 +104,18 @@ fn a_block_at_the_border_of_two_blocks_is_not_mistaken_for_the_newest() {
 fn a_shared_value_does_not_reach_into_the_block_above() {
     with_neighbours(true, || {
         let arena = tiny();
-        let values: Vec<_> = (0..20_u8).map(|n| arena.share([n; 80])).collect();
-        for (n, &value) in (0..20).zip(&values) {
+        let share = |n: u8| {
+            let shared = arena.share([n; 80]);
+            assert!(arena.block_remaining_bytes() <= 192, "it ends in its block");
+            // Takes another block, in which nothing was shared yet, and leaves little of it.
+            arena.alloc([0xAA_u8; 150]);
+            shared
+        };
+        let values: Vec<_> = (0..7).map(share).collect();
+        for (n, &value) in (0..7).zip(&values) {
             assert_eq!(arena.get(value), Some(&[n; 80]));
         }
-        assert_eq!(arena.held_bytes(), 10 * 256);
+        assert_eq!(arena.held_bytes(), 14 * 256);
     });
 }
 
