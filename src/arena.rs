@@ -16,6 +16,7 @@ mod scope;
 mod sizes;
 mod slices;
 mod store;
+mod sync;
 mod values;
 
 use std::alloc::Layout;

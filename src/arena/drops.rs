@@ -127,3 +127,23 @@ unsafe fn drop_at<T>(values: NonNull<u8>, index: usize) {
     // SAFETY: the caller promises a value that nobody uses again.
     unsafe { value.drop_in_place() };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever shares makes a handle as well, which also keeps the blocks.
+    #[test]
+    fn values_to_drop_keep_the_blocks_of_their_arena() {
+        let arena = FrameArena::new(256);
+        let room = arena.try_room_for_drop::<String>().expect("room");
+        let memory = arena.memory_for::<String>().cast::<String>();
+        // SAFETY: the memory was taken for a `String`.
+        unsafe { memory.write(String::from("Ferris")) };
+        assert!(!arena.is_shared());
+        let values = NonNull::slice_from_raw_parts(memory, 1);
+        // SAFETY: the room and the value are of this arena, and nobody else uses the value.
+        unsafe { arena.drop_at_recycle(room, values) };
+        assert!(arena.is_shared());
+    }
+}

@@ -5,7 +5,7 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 
 use super::block::HEADER_BYTES;
-use super::sizes::Purpose;
+use super::sizes::{Purpose, Request};
 use super::store::Refused;
 use super::{FrameArena, dangling};
 use crate::error::{ArenaError, ArenaLimit};
@@ -43,11 +43,7 @@ impl FrameArena {
                 requested: layout.size(),
             });
         };
-        let remaining = self.limit_bytes - self.used_now();
-        if request.data_bytes() > remaining {
-            let bytes = self.limit_bytes;
-            return Err(self.exhausted(layout, remaining, ArenaLimit::Worker { bytes }));
-        }
+        self.check_limit(request, layout)?;
         let block = match self.store.take(request) {
             Ok(block) => block,
             Err(Refused::ByBudget) => {
@@ -62,6 +58,11 @@ impl FrameArena {
                 });
             }
         };
+        // The global allocator may be a user's own, and may have used this arena meanwhile.
+        if let Err(error) = self.check_limit(request, layout) {
+            self.store.returning().put(block);
+            return Err(error);
+        }
         self.chain.push(&self.cursor, block, self.limit_bytes);
         if self.has_blocks_to_spare() {
             self.needs_cleanup.set(true);
@@ -69,6 +70,16 @@ impl FrameArena {
         let memory = self.cursor.take(layout.size(), layout.align());
         self.note_peak(self.used_now());
         Ok(memory.expect("a block chosen for a layout has room for it"))
+    }
+
+    /// Whether the worker's limit has room for a request.
+    fn check_limit(&self, request: Request, layout: Layout) -> Result<(), ArenaError> {
+        let remaining = self.limit_bytes - self.used_now();
+        if request.data_bytes() > remaining {
+            let bytes = self.limit_bytes;
+            return Err(self.exhausted(layout, remaining, ArenaLimit::Worker { bytes }));
+        }
+        Ok(())
     }
 
     /// Takes a first block with `bytes` in one piece.

@@ -118,7 +118,8 @@ impl FrameArena {
     /// Whether the arena holds more than the first block that a reset keeps.
     #[inline]
     pub(super) fn has_blocks_to_spare(&self) -> bool {
-        self.chain.held_bytes() > self.kept_bytes
+        // Under a budget, several blocks may be smaller than one that is kept.
+        self.chain.len() > 1 || self.chain.held_bytes() > self.kept_bytes
     }
 
     /// Drops what was shared, marks what was in use, and gives all blocks back but the first.

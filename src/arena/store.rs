@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{OnceLock, PoisonError};
 
 use super::block::{self, Block, HEADER_BYTES, Stack};
 use super::sizes::{Request, Sizes};
+use super::sync::{AtomicU32, AtomicUsize, Mutex, MutexGuard};
 use crate::settings::FrameArenaSettings;
 
 /// Blocks are kept by the power of two that they have room for. Class 0 is for those below 256
@@ -135,7 +136,9 @@ impl Store {
     /// to each of their pages.
     pub(crate) fn pretouch(&self, bytes: usize) {
         let block_bytes = self.sizes.ordinary_bytes();
-        for _ in 0..bytes.div_ceil(block_bytes) {
+        // Beyond the budget, each block would take the place of the one before.
+        let most = self.limit_bytes / block_bytes;
+        for _ in 0..bytes.div_ceil(block_bytes).min(most) {
             let Ok(mut block) = self.make(block_bytes) else {
                 return;
             };

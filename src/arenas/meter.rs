@@ -72,8 +72,10 @@ impl Meter {
         usage.figures.held_bytes = memory.reserved_bytes - memory.free_bytes - kept_bytes;
     }
 
-    /// Takes memory out of the figures that was given back: it was free when the period ended.
+    /// Takes memory out of the figures that was given back. What an arena still held when the period
+    /// ended stays in them: they are those of that moment.
     pub(super) fn note_trim(&mut self, freed_bytes: usize) {
+        let freed_bytes = freed_bytes.min(self.usage.free_bytes);
         self.usage.figures.reserved_bytes -= freed_bytes;
         self.usage.free_bytes -= freed_bytes;
     }

@@ -5,6 +5,7 @@
 mod common {
     pub(crate) mod address;
     pub(crate) mod droppy;
+    pub(crate) mod limits;
     pub(crate) mod panics;
     pub(crate) mod settings;
 }
@@ -19,7 +20,8 @@ use std::sync::LazyLock;
 
 use bevy_frame_arena::{FrameArena, FrameArenas};
 use common::address::address;
-use common::settings::{blocks_of, limit_of};
+use common::limits::limit_of;
+use common::settings::blocks_of;
 use hostile_allocator::{BLOCK_ALIGN, Hostile, Trick, with, with_neighbours};
 
 #[global_allocator]
@@ -39,17 +41,14 @@ fn a_global_allocator_may_use_the_arena_that_it_allocates_for() {
     fn allocate_in_the_same_arena() {
         NESTED.set(ARENA.with(|arena| arena.alloc([1_u8; 64]).as_ptr().addr()));
     }
-    let thread = std::thread::spawn(|| {
-        ARENA.with(|arena| {
-            let call_back = Trick::CallBack(BLOCK_ALIGN, allocate_in_the_same_arena);
-            let outer = with(call_back, || arena.alloc([2_u8; 64]));
-            let (outer, nested) = (outer.as_ptr().addr(), NESTED.get());
-            assert_ne!(nested, 0, "the allocator called back");
-            assert!(outer.abs_diff(nested) >= 64, "two live values share memory");
-            assert_eq!(arena.used_bytes(), 128);
-        });
+    ARENA.with(|arena| {
+        let call_back = Trick::CallBack(BLOCK_ALIGN, allocate_in_the_same_arena);
+        let outer = with(call_back, || arena.alloc([2_u8; 64]));
+        let (outer, nested) = (outer.as_ptr().addr(), NESTED.get());
+        assert_ne!(nested, 0, "the allocator called back");
+        assert!(outer.abs_diff(nested) >= 64, "two live values share memory");
+        assert_eq!(arena.used_bytes(), 128);
     });
-    thread.join().expect("no panic");
 }
 
 #[test]
@@ -73,7 +72,7 @@ fn a_global_allocator_may_use_the_arenas_that_it_makes_a_worker_for() {
 }
 
 #[test]
-fn a_block_at_the_border_of_two_chunks_is_not_mistaken_for_the_newest() {
+fn a_block_at_the_border_of_two_blocks_is_not_mistaken_for_the_newest() {
     for downwards in [false, true] {
         with_neighbours(downwards, || {
             let arena = tiny();
@@ -98,6 +97,26 @@ fn a_block_at_the_border_of_two_chunks_is_not_mistaken_for_the_newest() {
             assert_eq!((*neighbour, *last, *fresh), ([3; 64], [4; 64], [5; 64]));
         });
     }
+}
+
+/// What is shared ends before the end of the block that is active, whatever block was shared in before.
+#[test]
+fn a_shared_value_does_not_reach_into_the_block_above() {
+    with_neighbours(true, || {
+        let arena = tiny();
+        let share = |n: u8| {
+            let shared = arena.share([n; 80]);
+            assert!(arena.block_remaining_bytes() <= 192, "it ends in its block");
+            // Takes another block, in which nothing was shared yet, and leaves little of it.
+            arena.alloc([0xAA_u8; 150]);
+            shared
+        };
+        let values: Vec<_> = (0..7).map(share).collect();
+        for (n, &value) in (0..7).zip(&values) {
+            assert_eq!(arena.get(value), Some(&[n; 80]));
+        }
+        assert_eq!(arena.held_bytes(), 14 * 256);
+    });
 }
 
 #[test]

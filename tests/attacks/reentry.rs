@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 use std::thread;
 
-use bevy_frame_arena::{FrameArenas, FrameCollector};
+use bevy_frame_arena::{ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameCollector};
 
 use crate::common::address::address;
 use crate::common::settings::blocks_of;
@@ -41,6 +41,53 @@ fn a_global_allocator_may_push_to_the_collector_that_it_allocates_for() {
     assert!(NESTED.get() >= 40, "the allocator called back");
     let list = collector.share_sorted();
     assert!(ARENAS[list].iter().copied().eq(0..OUTER + NESTED.get()));
+}
+
+#[test]
+fn a_global_allocator_may_use_up_the_limit_of_the_arena_that_it_allocates_for() {
+    thread_local! {
+        static ARENA: FrameArena = FrameArena::with_settings(&FrameArenaSettings {
+            worker_limit_bytes: Some(256),
+            ..blocks_of(256)
+        });
+    }
+    fn use_most_of_it() {
+        ARENA.with(|arena| arena.alloc([1_u8; 150])[0] = 2);
+    }
+    let taken = with(Trick::CallBack(BLOCK_ALIGN, use_most_of_it), || {
+        ARENA.with(|arena| arena.try_alloc([3_u8; 150]).map(|bytes| bytes[0]))
+    });
+    assert!(
+        matches!(taken, Err(ArenaError::Exhausted { .. })),
+        "{taken:?}"
+    );
+    ARENA.with(|arena| {
+        assert_eq!(arena.used_bytes(), 152);
+        assert_eq!(*arena.alloc([4_u8; 104]), [4; 104]);
+    });
+}
+
+/// The store is not locked while blocks are taken from the global allocator or given back to it.
+#[test]
+fn a_global_allocator_may_give_blocks_back_to_the_store_that_it_allocates_for() {
+    static ARENAS: LazyLock<FrameArenas> = LazyLock::new(|| {
+        FrameArenas::new(FrameArenaSettings {
+            budget_bytes: Some(16 << 10),
+            ..blocks_of(256)
+        })
+    });
+    fn use_scratch() {
+        // Takes blocks, gives them back, and has the budget give up free ones.
+        for bytes in [100, 3000, 200] {
+            let _ = ARENAS.scratch().try_alloc_slice_fill_copy(bytes, 7_u8);
+        }
+    }
+    for bytes in [100, 2000, 100, 4000, 50] {
+        with(Trick::CallBack(BLOCK_ALIGN, use_scratch), || {
+            let copy = ARENAS.local().try_alloc_slice_fill_copy(bytes, 1_u8);
+            assert!(copy.is_ok_and(|copy| copy.iter().all(|&byte| byte == 1)));
+        });
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameBox, FrameVec};
 use bevy_platform::hash::FixedHasher;
 
 use crate::common::address::address;
-use crate::common::settings::limit_of;
+use crate::common::limits::limit_of;
 
 const KIB: usize = 1 << 10;
 

@@ -5,7 +5,7 @@ use std::alloc::Layout;
 use bevy_frame_arena::{ArenaError, ArenaLimit, FrameArena, FrameArenaSettings};
 
 use crate::common::address::address;
-use crate::common::settings::limit_of;
+use crate::common::limits::limit_of;
 
 /// Each block begins with one.
 const HEADER_BYTES: usize = 64;

@@ -4,6 +4,7 @@
 mod common {
     pub(crate) mod address;
     pub(crate) mod droppy;
+    pub(crate) mod limits;
     pub(crate) mod panics;
     pub(crate) mod settings;
 }
@@ -11,6 +12,7 @@ mod common {
 mod allocator;
 mod arena;
 mod auto_traits;
+mod blocks;
 mod family;
 mod handles;
 mod leases;

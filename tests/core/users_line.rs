@@ -18,7 +18,7 @@ use std::sync::Once;
 
 use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, share_format};
 
-use crate::common::settings::limit_of;
+use crate::common::limits::limit_of;
 
 thread_local! {
     /// File and line of the last panic of this thread.

@@ -7,5 +7,6 @@ mod common {
     pub(crate) mod settings;
 }
 
+mod blocks;
 mod concurrency;
 mod workers;

@@ -137,7 +137,7 @@ impl Stack {
     /// Calls `work` with each arena.
     ///
     /// # Safety
-    /// As for [`end_period`](Self::end_period); all arenas are free.
+    /// As for [`end_period`](Self::end_period).
     pub(super) unsafe fn for_each_arena(&self, mut work: impl FnMut(&mut FrameArena)) {
         self.for_each_slot(|mut slot| {
             // SAFETY: each slot comes once, lives as long as its stack, and no guard has it.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, share_format};
 
 use super::advance;
-use crate::common::settings::limit_of;
+use crate::common::limits::limit_of;
 
 #[test]
 fn every_way_to_share_resolves_to_its_data() {

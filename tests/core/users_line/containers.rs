@@ -2,7 +2,7 @@
 
 use bevy_frame_arena::{CollectIn, FrameArena, FrameBox, FrameString, FrameVec};
 
-use crate::common::settings::limit_of;
+use crate::common::limits::limit_of;
 
 #[test]
 fn each_method_that_can_fail_for_memory_points_at_its_caller() {

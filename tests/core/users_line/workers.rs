@@ -2,7 +2,7 @@
 
 use bevy_frame_arena::{FrameArenas, FrameCollector};
 
-use crate::common::settings::limit_of;
+use crate::common::limits::limit_of;
 
 fn limited(bytes: usize) -> FrameArenas {
     FrameArenas::new(limit_of(bytes))
