@@ -36,6 +36,7 @@
 //! | one list out of a `par_iter` | [`FrameArenas::collector`], [`FrameCollector`] |
 //! | data for other systems, or the next frame | [`FrameVec::share`], [`FrameArena::share`], [`FrameHandle`] |
 //! | data for a task | [`FrameArenas::lease_handle`], [`FrameLease`] |
+//! | a task's own memory, and its result | [`FrameArenas::task_arena`], [`TaskArena`], [`TaskResult`] |
 //! | data for the render world | [`FrameArenaSubAppPlugin`], [`ExtractedFrame`] |
 //! | data for `FixedUpdate`, or a level | [`ArenasOf`], [`FrameArenaPacePlugin`] |
 //! | objects that come and go one by one | [`Pool`] |
@@ -130,7 +131,7 @@
 // containers/   FrameVec and the others, over one raw buffer of an arena
 // handles/      FrameHandle, its errors, sharing
 // arenas/       all workers of a period: claims, generations, ring, parking, meter, swap, leases,
-//               scratch, collector
+//               scratch, tasks, collector
 // free_list, pool   objects that are freed one by one, in a region
 // app/          [bevy] plugin, paces, parameters, diagnostics, hand-over to sub-apps
 // overlay/      [overlay] the window
@@ -171,8 +172,8 @@ pub use app::{
 };
 pub use arena::{ArenaScope, FrameArena};
 pub use arenas::{
-    Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle, Scratch,
-    StaleLookup, WorkerUsage,
+    Batch, FrameArenas, FrameCollector, FrameGroup, FrameLease, FrameUsage, LeasedHandle,
+    RunningTask, Scratch, StaleLookup, TaskArena, TaskArenas, TaskMemory, TaskResult, WorkerUsage,
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
@@ -198,6 +199,6 @@ pub mod prelude {
     pub use crate::{
         CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
         FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor, Pool, PoolKey, Scratch,
-        share_format,
+        TaskArena, TaskArenas, TaskResult, share_format,
     };
 }

@@ -82,6 +82,15 @@ impl<T: ?Sized> FrameHandle<T> {
         }
     }
 
+    /// Returns a handle to the same data, for the generation with `stamp`.
+    ///
+    /// # Safety
+    /// The handle must resolve now. Until the generation with `stamp` is recycled or dropped, its data
+    /// must stay valid, and nobody may mutate, move or free it.
+    pub(crate) unsafe fn restamped(self, stamp: Stamp) -> Self {
+        Self { stamp, ..self }
+    }
+
     /// A handle that no stamp of a generation or an arena matches, so its pointer is never used.
     const fn unset(pointer: NonNull<T>) -> Self {
         Self {

@@ -16,5 +16,6 @@ mod handles;
 mod leases;
 mod memory;
 mod panics;
+mod tasks;
 mod trim;
 mod users_line;
