@@ -22,6 +22,7 @@ use crate::stamp::{self, Stamp};
 /// [`finish`](Self::finish) turns it into the result. If it is dropped instead, e.g. with a task that is
 /// cancelled or panics, its blocks go back at once, also after the `FrameArenas` were dropped.
 ///
+/// [`worker_limit_bytes`](crate::FrameArenaSettings::worker_limit_bytes) applies to each task arena.
 /// Bevy's tasks are `Send`, so nothing that borrows the arena lives across an `.await`.
 ///
 /// ```

@@ -6,7 +6,8 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use bevy_frame_arena::{
-    ArenaError, FrameArenaSettings, FrameArenas, FrameHandle, HandleError, TaskArena, TaskResult,
+    ArenaError, FrameArenaSettings, FrameArenas, FrameHandle, HandleError, TaskArena, TaskArenas,
+    TaskResult,
 };
 
 use crate::common::droppy::Droppy;
@@ -359,4 +360,62 @@ fn the_oldest_task_is_found_by_age_and_line() {
     let usage = arenas.usage();
     assert_eq!((usage.task_arenas, usage.task_results), (2, 1));
     assert_eq!(usage.oldest_task.map(|task| task.age_in_frames), Some(2));
+}
+
+#[test]
+fn destructors_of_a_result_may_use_the_arenas() {
+    /// Takes a task arena, finishes it, and drops results, all while it is dropped itself.
+    struct Reentrant {
+        tasks: TaskArenas,
+        inner: Option<TaskResult<[u64]>>,
+        seen: Arc<AtomicUsize>,
+    }
+
+    impl Drop for Reentrant {
+        fn drop(&mut self) {
+            let made = squares(self.tasks.arena(), 600);
+            self.seen.fetch_add(made.len(), SeqCst);
+            drop(self.inner.take());
+        }
+    }
+
+    let seen = Arc::new(AtomicUsize::new(0));
+    let mut arenas = small();
+    let make = |arenas: &FrameArenas| {
+        let arena = arenas.task_arena();
+        let value = arena.share(Reentrant {
+            tasks: arenas.tasks(),
+            inner: Some(squares(arenas.task_arena(), 600)),
+            seen: Arc::clone(&seen),
+        });
+        arena.finish(value)
+    };
+    drop(make(&arenas));
+    assert_eq!(seen.load(SeqCst), 600);
+    // In the middle of a swap, and of the end of the arenas.
+    let adopted = arenas.adopt(make(&arenas));
+    swap(&mut arenas);
+    assert!(arenas.get(adopted).is_some());
+    swap(&mut arenas);
+    assert_eq!(seen.load(SeqCst), 1200);
+    arenas.adopt(make(&arenas));
+    drop(arenas);
+    assert_eq!(seen.load(SeqCst), 1800);
+}
+
+#[test]
+fn a_panic_of_an_adopted_result_keeps_no_other_from_being_dropped() {
+    let mut arenas = small();
+    let drops = Drops::default();
+    for panics in [true, false, true] {
+        let arena = arenas.task_arena();
+        let value = arena.share(drops.value(panics));
+        arenas.adopt(arena.finish(value));
+    }
+    arenas.swap();
+    assert!(panics(|| arenas.swap()));
+    assert_eq!(drops.count(), 3);
+    swap(&mut arenas);
+    let usage = arenas.usage();
+    assert_eq!((usage.task_results, usage.task_bytes), (0, 0));
 }
