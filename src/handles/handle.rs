@@ -236,8 +236,8 @@ impl<T: ?Sized> fmt::Debug for FrameHandle<T> {
 
 // SAFETY:
 // - a handle gives no more than `&T`, on whatever thread it is resolved: that takes `T: Sync`;
-// - whoever resolves it borrows the arenas, a lease or the arena, which keep the data in place on
-//   every thread alike;
+// - whoever resolves it borrows the arenas, a lease, the arena or the memory of a task, which keep the
+//   data in place on every thread alike;
 // - the value itself is dropped on the thread that recycles or drops its generation, the last
 //   lease's perhaps: that takes `T: Send`, which `share` asks for as well.
 unsafe impl<T: ?Sized + Send + Sync> Send for FrameHandle<T> {}
