@@ -15,6 +15,8 @@ mod parking;
 mod ring;
 mod scratch;
 mod swap;
+mod task;
+mod task_book;
 mod thread;
 mod usage;
 mod worker;
@@ -33,6 +35,9 @@ use self::parking::Parking;
 use self::ring::Ring;
 pub use self::scratch::Scratch;
 use self::scratch::ScratchStore;
+pub use self::task::{TaskArena, TaskArenas, TaskMemory, TaskResult};
+pub use self::task_book::RunningTask;
+use self::task_book::TaskBook;
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{FrameArena, Store, Window};
 use crate::settings::FrameArenaSettings;
@@ -119,6 +124,7 @@ impl FrameArenas {
             settings,
             misses: Misses::default(),
             stale_sites: SiteTable::default(),
+            tasks: TaskBook::default(),
         });
         let ring = Ring::new(&common);
         let parking = Parking::default();

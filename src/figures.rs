@@ -26,8 +26,8 @@ pub struct Figures {
     /// The most bytes that each worker had in use at once in the period, added up. It is more than
     /// `used_bytes` where boxes and vectors were dropped before the period ended.
     pub peak_bytes: usize,
-    /// Bytes of the blocks that were in the arenas of the period when it ended: those of the workers
-    /// and of scratch, or of one worker.
+    /// Bytes of the blocks that were in the arenas of the period when it ended: those of the workers,
+    /// of scratch and of tasks, or of one worker.
     pub held_bytes: usize,
     /// Bytes that all blocks have from the global allocator; 0 for a worker or a line of code.
     pub reserved_bytes: usize,

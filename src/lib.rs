@@ -36,6 +36,7 @@
 //! | one list out of a `par_iter` | [`FrameArenas::collector`], [`FrameCollector`] |
 //! | data for other systems, or the next frame | [`FrameVec::share`], [`FrameArena::share`], [`FrameHandle`] |
 //! | data for a task | [`FrameArenas::lease_handle`], [`FrameLease`] |
+//! | a task's own memory, and its result | [`FrameArenas::task_arena`], [`TaskArena`], [`TaskResult`] |
 //! | data for the render world | [`FrameArenaSubAppPlugin`], [`ExtractedFrame`] |
 //! | data for `FixedUpdate`, or a level | [`ArenasOf`], [`FrameArenaPacePlugin`] |
 //! | objects that come and go one by one | [`Pool`] |
@@ -130,7 +131,7 @@
 // containers/   FrameVec and the others, over one raw buffer of an arena
 // handles/      FrameHandle, its errors, sharing
 // arenas/       all workers of a period: claims, generations, ring, parking, meter, swap, leases,
-//               scratch, collector
+//               scratch, tasks, collector
 // free_list, pool   objects that are freed one by one, in a region
 // app/          [bevy] plugin, paces, parameters, diagnostics, hand-over to sub-apps
 // overlay/      [overlay] the window
@@ -172,8 +173,8 @@ pub use app::{
 pub use arena::{ArenaScope, FrameArena};
 pub use arenas::{
     Batch, CellMap, Cells, CellsError, Change, FrameArenas, FrameCollector, FrameLease, FrameUsage,
-    GatherInto, LeasedHandle, Scratch, StaleLookup, TwoFrames, WorkerUsage, changes,
-    changes_by_key,
+    GatherInto, LeasedHandle, RunningTask, Scratch, StaleLookup, TaskArena, TaskArenas, TaskMemory,
+    TaskResult, TwoFrames, WorkerUsage, changes, changes_by_key,
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
@@ -200,6 +201,6 @@ pub mod prelude {
     pub use crate::{
         CellMap, Cells, Change, CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox,
         FrameHandle, FrameLease, FrameMap, FrameSet, FrameString, FrameVec, LeasedHandle, LivesFor,
-        Pool, PoolKey, Scratch, TwoFrames, share_format,
+        Pool, PoolKey, Scratch, TaskArena, TaskArenas, TaskResult, TwoFrames, share_format,
     };
 }

@@ -36,6 +36,9 @@ const FIRST_BLOCK: Stamp = 1 << 63;
 /// The first stamp of scratch; those of standalone arenas are lower.
 const FIRST_SCRATCH: Stamp = FIRST_BLOCK + (1 << 62);
 
+/// The first stamp of task arenas; those of scratch are lower.
+const FIRST_TASK: Stamp = FIRST_SCRATCH + (1 << 61);
+
 /// The first stamp of the first run.
 const FIRST_RUN: Stamp = UNSET + 1;
 
@@ -51,6 +54,9 @@ static NEXT_SCRATCH: AtomicU64 = AtomicU64::new(FIRST_SCRATCH);
 /// The process-wide counter of [`pool`]: zero is never given.
 static NEXT_POOL: AtomicU64 = AtomicU64::new(1);
 
+/// The process-wide counter of blocks for task arenas, always a multiple of [`BLOCK_LENGTH`].
+static NEXT_TASK: AtomicU64 = AtomicU64::new(FIRST_TASK);
+
 /// Takes `count` stamps below `limit` and returns the first.
 fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
     // Uniqueness needs the atomicity of the update alone, so relaxed is enough.
@@ -58,7 +64,7 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^31 `FrameArenas`, 2^46 lone arenas and 2^40 pools outlast any process")
+        .expect("2^31 `FrameArenas`, 2^45 lone arenas and 2^40 pools outlast any process")
 }
 
 /// Returns a stamp for a standalone arena.
@@ -70,8 +76,13 @@ pub(crate) fn standalone() -> Stamp {
 
 /// Returns a stamp for an arena of scratch, as [`standalone`] does for others.
 pub(crate) fn scratch() -> Stamp {
+    take(&NEXT_SCRATCH, BLOCK_LENGTH, FIRST_TASK)
+}
+
+/// Returns a stamp for a task arena, as [`standalone`] does for others.
+pub(crate) fn task() -> Stamp {
     // The largest number itself, `SPARE`, is never given.
-    take(&NEXT_SCRATCH, BLOCK_LENGTH, Stamp::MAX)
+    take(&NEXT_TASK, BLOCK_LENGTH, Stamp::MAX)
 }
 
 /// Returns a number below `limit` for a pool, which is no stamp, and never reused.
@@ -86,7 +97,12 @@ pub(crate) fn is_standalone(stamp: Stamp) -> bool {
 
 /// Whether an arena of scratch has, or had, this stamp.
 pub(crate) fn is_scratch(stamp: Stamp) -> bool {
-    (FIRST_SCRATCH..SPARE).contains(&stamp)
+    (FIRST_SCRATCH..FIRST_TASK).contains(&stamp)
+}
+
+/// Whether a task arena has, or had, this stamp.
+pub(crate) fn is_task(stamp: Stamp) -> bool {
+    (FIRST_TASK..SPARE).contains(&stamp)
 }
 
 /// Returns the number of the frame that a run gave `stamp` to, counted from the run's first.
@@ -110,8 +126,8 @@ pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
     }
 }
 
-/// Returns the stamp that follows one of [`standalone`], of [`scratch`] or of this function; each may
-/// be passed once.
+/// Returns the stamp that follows one of [`standalone`], [`scratch`], [`task`] or of this function;
+/// each may be passed once.
 #[inline]
 pub(crate) fn after(stamp: Stamp) -> Stamp {
     next_in_block(stamp).unwrap_or_else(|| in_another_block(stamp))
@@ -120,7 +136,9 @@ pub(crate) fn after(stamp: Stamp) -> Stamp {
 /// Returns the first stamp of a new block, for the kind of arena that has `stamp`.
 #[cold]
 pub(crate) fn in_another_block(stamp: Stamp) -> Stamp {
-    if is_scratch(stamp) {
+    if is_task(stamp) {
+        task()
+    } else if is_scratch(stamp) {
         scratch()
     } else {
         standalone()
@@ -225,6 +243,18 @@ mod tests {
         assert_ne!(after(last), first);
         for stamp in alone.into_iter().chain([FIRST_RUN, UNSET, SPARE]) {
             assert!(!is_scratch(stamp));
+        }
+    }
+
+    #[test]
+    fn task_arenas_are_told_from_all_others() {
+        let first = task();
+        let last = first + BLOCK_LENGTH - 1;
+        for stamp in [first, last, after(last), in_another_block(first)] {
+            assert!(is_task(stamp) && !is_scratch(stamp) && !is_standalone(stamp));
+        }
+        for stamp in [standalone(), scratch(), FIRST_RUN, UNSET, SPARE] {
+            assert!(!is_task(stamp));
         }
     }
 

@@ -15,7 +15,8 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{
     ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings,
-    FrameArenaSubAppPlugin, FrameArenaSystems, FrameArenas, FrameHandle, FrameLease,
+    FrameArenaSubAppPlugin, FrameArenaSystems, FrameArenas, FrameHandle, FrameLease, TaskArena,
+    TaskResult,
 };
 use bevy_platform::hash::FixedHasher;
 use bevy_tasks::ComputeTaskPool;
@@ -219,4 +220,63 @@ fn a_swap_makes_no_call_whatever_was_allocated() {
     });
     assert_eq!(calls, 0);
     assert_eq!(Arc::strong_count(&shared), 2);
+}
+
+/// What a task makes: a list that grows over several blocks, and a value with a destructor.
+fn work(arena: TaskArena, shared: &Arc<()>) -> TaskResult<[u64]> {
+    let mut list = arena.vec();
+    list.extend((0..10_000_u64).filter(|n| n % 3 > 0));
+    let list = list.share();
+    arena.share(Arc::clone(shared));
+    arena.finish(list)
+}
+
+#[test]
+fn a_warm_round_trip_of_tasks_makes_no_call_to_the_global_allocator() {
+    let _turn = TURN.lock();
+    let mut arenas = FrameArenas::default();
+    let shared = Arc::new(());
+    let results: Mutex<Vec<_>> = Mutex::new(Vec::with_capacity(32));
+    let frame = |arenas: &mut FrameArenas| {
+        let tasks = arenas.tasks();
+        let begun: Vec<_> = (0..8).map(|_| counted(|| arenas.task_arena())).collect();
+        let mut begun = begun.into_iter();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let (begun, tasks) = (begun.by_ref().take(4).collect::<Vec<_>>(), tasks.clone());
+                let (shared, results) = (&shared, &results);
+                let task = scope.spawn(move || {
+                    for arena in begun {
+                        // One that came with the task, and one that it takes itself.
+                        for arena in [arena, counted(|| tasks.arena())] {
+                            let result = counted(|| work(arena, shared));
+                            results.lock().expect("nobody panics").push(result);
+                        }
+                    }
+                });
+                // One after the other, so that as much is alive at once in each frame.
+                task.join().expect("it ends");
+            }
+        });
+        let mut results = results.lock().expect("nobody panics");
+        assert_eq!((results.len(), results[15].len()), (16, 6666));
+        counted(|| {
+            let adopted = arenas.adopt(results.remove(3));
+            results.clear();
+            arenas.swap();
+            assert_eq!(arenas[adopted][1], 2);
+        });
+    };
+    for _ in 0..4 {
+        frame(&mut arenas);
+    }
+    CALLS.store(0, Relaxed);
+    for _ in 0..50 {
+        frame(&mut arenas);
+        assert_eq!(CALLS.load(Relaxed), 0);
+    }
+    arenas.trim();
+    (0..2).for_each(|_| arenas.swap());
+    assert_eq!(Arc::strong_count(&shared), 1);
+    assert_eq!(arenas.usage().reserved_bytes, 0);
 }

@@ -68,6 +68,8 @@ impl FrameArenaDiagnosticsPlugin {
     pub const REFUSALS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/refusals");
     /// Generations that a lease keeps from being recycled.
     pub const PARKED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/parked");
+    /// Bytes of the blocks that task arenas and their results held: a part of `HELD`.
+    pub const TASKS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/tasks");
     /// Lookups of stale or foreign handles.
     pub const STALE: DiagnosticPath = DiagnosticPath::const_new("frame_arena/stale");
 
@@ -108,7 +110,7 @@ const MEMORY: &str = " MiB";
 type Figure = (DiagnosticPath, &'static str, fn(&FrameUsage) -> f64);
 
 /// All figures that are published. Other arenas have the same, under their own prefix.
-static FIGURES: [Figure; 10] = {
+static FIGURES: [Figure; 11] = {
     type Frame = FrameArenaDiagnosticsPlugin;
     [
         (Frame::USED, MEMORY, |it| mebibytes(it.used_bytes)),
@@ -123,6 +125,7 @@ static FIGURES: [Figure; 10] = {
         (Frame::WORKERS, "", |it| it.active_workers as f64),
         (Frame::HELD, MEMORY, |it| mebibytes(it.held_bytes)),
         (Frame::REFUSALS, "", |it| it.refusals as f64),
+        (Frame::TASKS, "bytes", |it| it.task_bytes as f64),
         (Frame::PARKED, "", |it| it.parked as f64),
         (Frame::STALE, "", |it| it.stale_lookups as f64),
     ]

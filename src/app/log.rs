@@ -142,6 +142,7 @@ impl fmt::Display for Line<'_> {
             (self.since.refusals, "refused allocation"),
             (self.since.stale_lookups, "stale look-up"),
             (usage.parked as u64, "parked generation"),
+            (usage.task_arenas as u64, "running task"),
         ] {
             if count > 0 {
                 write!(f, ", {}", Count(count, word))?;

@@ -31,6 +31,8 @@ struct Header {
     used_bytes: usize,
     /// The most of it that was ever in use when an arena gave it up.
     touched_bytes: usize,
+    /// Whether a task arena holds it.
+    is_of_task: bool,
 }
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
@@ -62,6 +64,7 @@ impl Block {
             class,
             used_bytes: 0,
             touched_bytes: 0,
+            is_of_task: false,
         };
         // SAFETY: the memory was just allocated, is aligned for a header, and has room for it.
         unsafe { start.write(header) };
@@ -138,6 +141,12 @@ impl Block {
     pub(super) fn note_touched(&mut self, bytes: usize) {
         let header = self.header_mut();
         header.touched_bytes = header.touched_bytes.max(bytes);
+    }
+
+    /// Marks the block as held by a task arena, or by none, and returns whether it was.
+    #[inline]
+    pub(super) fn set_of_task(&mut self, is_of_task: bool) -> bool {
+        std::mem::replace(&mut self.header_mut().is_of_task, is_of_task)
     }
 
     /// Returns the link to the block below.

@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut};
 pub(super) struct OwnerOnly<T>(pub(super) T);
 
 // SAFETY: these are private fields of `FrameArena`, which is not `Sync` because of its
-// `ThreadBound`. Only `Worker` lets other threads see an arena, and it lends them no more than the
-// figures, which read atomics and what changes under `&mut` alone.
+// `ThreadBound`. Only `Worker` and `TaskMemory` let other threads see an arena, and lend them no more
+// than the figures and the stamp, which read atomics and what changes under `&mut` alone.
 unsafe impl<T> Sync for OwnerOnly<T> {}
 
 impl<T> Deref for OwnerOnly<T> {

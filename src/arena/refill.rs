@@ -9,6 +9,7 @@ use super::sizes::{Purpose, Request};
 use super::store::Refused;
 use super::{FrameArena, dangling};
 use crate::error::{ArenaError, ArenaLimit};
+use crate::stamp;
 
 impl FrameArena {
     /// Takes memory from another block.
@@ -44,7 +45,7 @@ impl FrameArena {
             });
         };
         self.check_limit(request, layout)?;
-        let block = match self.store.take(request) {
+        let mut block = match self.store.take(request) {
             Ok(block) => block,
             Err(Refused::ByBudget) => {
                 // Another block would need a header, too.
@@ -62,6 +63,9 @@ impl FrameArena {
         if let Err(error) = self.check_limit(request, layout) {
             self.store.returning().put(block);
             return Err(error);
+        }
+        if stamp::is_task(self.stamp) {
+            self.store.count_for_task(&mut block);
         }
         self.chain.push(&self.cursor, block, self.limit_bytes);
         if self.has_blocks_to_spare() {

@@ -55,6 +55,8 @@ struct Free {
     reserved_bytes: usize,
     /// Bytes of the free ones.
     free_bytes: usize,
+    /// Bytes of those that task arenas hold.
+    task_bytes: usize,
     /// Whether the owner is gone, so that blocks are freed as they come back.
     is_closed: bool,
     /// A bit for each class that has had a block.
@@ -91,6 +93,8 @@ pub(crate) struct Memory {
     pub(crate) reserved_bytes: usize,
     /// Bytes of them that no arena holds.
     pub(crate) free_bytes: usize,
+    /// Bytes of them that task arenas hold.
+    pub(crate) task_bytes: usize,
 }
 
 /// How long free blocks are kept: the window of a trim.
@@ -122,6 +126,7 @@ impl Store {
                 classes: std::array::from_fn(|_| Class::default()),
                 reserved_bytes: 0,
                 free_bytes: 0,
+                task_bytes: 0,
                 is_closed: false,
                 used_classes: 0,
                 steps: 0,
@@ -161,7 +166,14 @@ impl Store {
         Memory {
             reserved_bytes: free.reserved_bytes,
             free_bytes: free.free_bytes,
+            task_bytes: free.task_bytes,
         }
+    }
+
+    /// Counts a block as a task arena's until it comes back.
+    pub(super) fn count_for_task(&self, block: &mut Block) {
+        block.set_of_task(true);
+        self.lock().task_bytes += block.bytes();
     }
 
     /// Returns the bytes that arenas may still take: what the limit leaves, and what is free.
@@ -316,7 +328,10 @@ pub(crate) struct Returning<'a> {
 impl Returning<'_> {
     /// Gives a block back.
     #[inline]
-    pub(super) fn put(&mut self, block: Block) {
+    pub(super) fn put(&mut self, mut block: Block) {
+        if block.set_of_task(false) {
+            self.free.task_bytes -= block.bytes();
+        }
         if self.free.is_closed {
             self.free.reserved_bytes -= block.bytes();
             self.unwanted.push(block);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::claims::Claims;
 use super::misses::Misses;
+use super::task_book::TaskBook;
 use super::thread::ThreadToken;
 use super::worker::Worker;
 use crate::arena::{FrameArena, Store};
@@ -29,6 +30,18 @@ pub(super) struct Common {
     pub(super) misses: Misses,
     /// Where all of them were made, if the feature `sites` is on.
     pub(super) stale_sites: SiteTable,
+    /// The tasks that have arenas.
+    pub(super) tasks: TaskBook,
+}
+
+impl Common {
+    /// Counts a lookup that failed.
+    #[cold]
+    #[track_caller]
+    pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
+        self.misses.note(why);
+        self.stale_sites.note_stale(Site::caller());
+    }
 }
 
 /// The arenas of all workers, written in one period and readable for as long as the settings say.
@@ -163,8 +176,7 @@ impl Generation {
     #[cold]
     #[track_caller]
     pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
-        self.common.misses.note(why);
-        self.common.stale_sites.note_stale(Site::caller());
+        self.common.count_stale_lookup(why);
     }
 }
 

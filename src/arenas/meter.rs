@@ -57,6 +57,8 @@ impl Meter {
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
         (usage.figures.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
+        (usage.task_arenas, usage.oldest_task) = common.tasks.running();
+        usage.task_results = common.tasks.results();
         usage.figures.refusals = common.store.take_refusals().into();
         if usage.figures.refusals > 0 {
             usage.largest_refusal_bytes = common.store.largest_refusal_bytes();
@@ -69,6 +71,7 @@ impl Meter {
         usage.figures.reserved_bytes = memory.reserved_bytes;
         usage.free_bytes = memory.free_bytes;
         usage.kept_bytes = kept_bytes;
+        usage.task_bytes = memory.task_bytes;
         usage.figures.held_bytes = memory.reserved_bytes - memory.free_bytes - kept_bytes;
     }
 

@@ -34,6 +34,7 @@ impl FrameArenas {
             .end_period(self.frame, self.ring.current(), &self.common);
         self.measure_memory();
         self.frame += 1;
+        self.common.tasks.begin_period(self.frame);
 
         let mut panic = FirstPanic::default();
         let stamp = self.ring.advance();

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::misses::StaleLookup;
+use super::task_book::RunningTask;
 use crate::figures::Figures;
 use crate::sites::SiteUsage;
 
@@ -27,6 +28,15 @@ pub struct FrameUsage {
     /// Bytes of the blocks that were free: `held_bytes`, `kept_bytes` and these make up
     /// `reserved_bytes`.
     pub free_bytes: usize,
+    /// [Task arenas](crate::TaskArena) that were neither finished nor dropped.
+    pub task_arenas: usize,
+    /// [Results](crate::TaskResult) of tasks that were alive, adopted ones included.
+    pub task_results: usize,
+    /// Bytes of the blocks that task arenas and their results held: a part of `held_bytes`.
+    pub task_bytes: usize,
+    /// The task arena that was taken longest ago and is neither finished nor dropped: a task that
+    /// never ends, if its age grows and grows.
+    pub oldest_task: Option<RunningTask>,
     /// The largest allocation that a limit refused in any frame so far; 0 if there was none.
     pub largest_refusal_bytes: usize,
     /// Generations that could not be recycled because somebody holds a lease.

@@ -77,8 +77,8 @@ pub enum HandleError {
         /// Where the handle was made; `None` in release builds.
         made_at: Option<&'static Location<'static>>,
     },
-    /// The handle was made by other arenas: of another world, app or pace, a standalone arena, or
-    /// scratch.
+    /// The handle was made by other arenas: of another world, app or pace, a standalone arena,
+    /// scratch, or a task arena.
     #[non_exhaustive]
     Foreign {
         /// The type that the handle names, as [`type_name`] writes it.
@@ -87,6 +87,8 @@ pub enum HandleError {
         is_standalone: bool,
         /// Whether [`Scratch`](crate::Scratch) made it.
         is_scratch: bool,
+        /// Whether a [`TaskArena`](crate::TaskArena) made it.
+        is_task: bool,
         /// The type of the pace that made it, as [`type_name`] writes it; `None` if it is the
         /// frame, or unknown.
         made_in: Option<&'static str>,
@@ -172,6 +174,7 @@ impl HandleError {
                 type_name,
                 is_standalone: stamp::is_standalone(stamp),
                 is_scratch: stamp::is_scratch(stamp),
+                is_task: stamp::is_task(stamp),
                 made_in: stamp::name_of_run(stamp),
                 read_in,
                 made_at: handle.made_at(),

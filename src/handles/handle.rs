@@ -82,6 +82,15 @@ impl<T: ?Sized> FrameHandle<T> {
         }
     }
 
+    /// Returns a handle to the same data, for the generation with `stamp`.
+    ///
+    /// # Safety
+    /// The handle must resolve now. Until the generation with `stamp` is recycled or dropped, its data
+    /// must stay valid, and nobody may mutate, move or free it.
+    pub(crate) unsafe fn restamped(self, stamp: Stamp) -> Self {
+        Self { stamp, ..self }
+    }
+
     /// A handle that no stamp of a generation or an arena matches, so its pointer is never used.
     const fn unset(pointer: NonNull<T>) -> Self {
         Self {
@@ -227,8 +236,8 @@ impl<T: ?Sized> fmt::Debug for FrameHandle<T> {
 
 // SAFETY:
 // - a handle gives no more than `&T`, on whatever thread it is resolved: that takes `T: Sync`;
-// - whoever resolves it borrows the arenas, a lease or the arena, which keep the data in place on
-//   every thread alike;
+// - whoever resolves it borrows the arenas, a lease, the arena or the memory of a task, which keep the
+//   data in place on every thread alike;
 // - the value itself is dropped on the thread that recycles or drops its generation, the last
 //   lease's perhaps: that takes `T: Send`, which `share` asks for as well.
 unsafe impl<T: ?Sized + Send + Sync> Send for FrameHandle<T> {}

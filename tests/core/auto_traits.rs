@@ -7,7 +7,7 @@ use std::rc::Rc;
 use bevy_frame_arena::{
     ArenaError, ArenaScope, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle,
     FrameLease, FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolError,
-    PoolIter, PoolIterMut, PoolKey,
+    PoolIter, PoolIterMut, PoolKey, TaskArena, TaskArenas, TaskMemory, TaskResult,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -29,6 +29,17 @@ assert_impl_all!(FrameUsage: Send, Sync);
 assert_impl_all!(FrameArenaSettings: Send, Sync);
 assert_impl_all!(ArenaError: Send, Sync, std::error::Error);
 assert_impl_all!(HandleError: Send, Sync, std::error::Error);
+
+// A task's arena moves with its task, and its result goes anywhere: but not its arena.
+assert_impl_all!(TaskArena: Send, UnwindSafe);
+assert_not_impl_any!(TaskArena: Sync, Clone, std::ops::DerefMut);
+assert_not_impl_any!(&TaskArena: Send);
+assert_impl_all!(TaskArenas: Send, Sync, Clone, UnwindSafe);
+assert_impl_all!(TaskMemory: Send, Sync);
+assert_not_impl_any!(TaskMemory: Clone, std::ops::Deref, AsRef<FrameArena>);
+assert_impl_all!(TaskResult<[u8]>: Send, Sync);
+assert_not_impl_any!(TaskResult<Rc<u8>>: Send, Sync);
+assert_not_impl_any!(TaskResult<Cell<u8>>: Send, Sync);
 
 // A scope is its arena, for one thread.
 assert_not_impl_any!(ArenaScope<'static>: Sync, Clone);

@@ -18,5 +18,6 @@ mod handles;
 mod leases;
 mod memory;
 mod panics;
+mod tasks;
 mod trim;
 mod users_line;

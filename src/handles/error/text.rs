@@ -84,6 +84,18 @@ impl fmt::Display for HandleError {
             ),
             Self::Foreign {
                 type_name,
+                is_task: true,
+                made_at,
+                ..
+            } => write!(
+                f,
+                "foreign `FrameHandle<{}>`: made in a `TaskArena`{}; resolve it with `memory` of the \
+                 `TaskResult` of that arena, or pass the result to `FrameArenas::adopt`",
+                Short(type_name),
+                At(made_at),
+            ),
+            Self::Foreign {
+                type_name,
                 made_in: None,
                 read_in: None,
                 made_at,
