@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::claims::Claims;
-use super::misses::Misses;
+use super::misses::{Misses, Outcome};
 use super::thread::ThreadToken;
 use super::worker::Worker;
 use crate::arena::{FrameArena, Store};
@@ -162,8 +162,8 @@ impl Generation {
     /// Counts a lookup that failed.
     #[cold]
     #[track_caller]
-    pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
-        self.common.misses.note(why);
+    pub(super) fn count_stale_lookup(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        self.common.misses.note(outcome, why);
         self.common.stale_sites.note_stale(Site::caller());
     }
 }

@@ -56,7 +56,10 @@ impl Meter {
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
-        (usage.figures.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
+        let (lookups, panics, first) = common.misses.end_period();
+        usage.figures.stale_lookups = lookups;
+        usage.figures.stale_panics = panics;
+        usage.first_stale_lookup = first;
         usage.figures.refusals = common.store.take_refusals().into();
         if usage.figures.refusals > 0 {
             usage.largest_refusal_bytes = common.store.largest_refusal_bytes();
