@@ -30,6 +30,7 @@ use self::generation::Common;
 pub use self::lease::{FrameLease, LeasedHandle};
 use self::meter::Meter;
 use self::misses::Misses;
+pub(crate) use self::misses::Outcome;
 pub use self::misses::StaleLookup;
 use self::parking::Parking;
 use self::ring::Ring;

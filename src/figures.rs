@@ -33,8 +33,11 @@ pub struct Figures {
     pub reserved_bytes: usize,
     /// Allocations that a limit refused: that of a worker, or the budget.
     pub refusals: u64,
-    /// Lookups of stale or foreign handles.
+    /// Lookups of stale or foreign handles, by whatever method. To look up with `get` what may be gone
+    /// is no error.
     pub stale_lookups: u64,
+    /// Those of them that panicked: `arenas[handle]`. They are what warnings are about.
+    pub stale_panics: u64,
 }
 
 impl Figures {
@@ -47,6 +50,7 @@ impl Figures {
             reserved_bytes,
             refusals,
             stale_lookups,
+            stale_panics,
         } = *other;
         // By wrapping: a site may have freed more than it took.
         self.used_bytes = self.used_bytes.wrapping_add(used_bytes);
@@ -55,6 +59,7 @@ impl Figures {
         self.reserved_bytes += reserved_bytes;
         self.refusals += refusals;
         self.stale_lookups += stale_lookups;
+        self.stale_panics += stale_panics;
     }
 
     /// Takes in another period: the highest bytes of both, and the sum of what is counted.
@@ -67,6 +72,7 @@ impl Figures {
             reserved_bytes,
             refusals,
             stale_lookups,
+            stale_panics,
         } = *other;
         self.used_bytes = self.used_bytes.max(used_bytes);
         self.peak_bytes = self.peak_bytes.max(peak_bytes);
@@ -74,6 +80,7 @@ impl Figures {
         self.reserved_bytes = self.reserved_bytes.max(reserved_bytes);
         self.refusals += refusals;
         self.stale_lookups += stale_lookups;
+        self.stale_panics += stale_panics;
     }
 
     /// Returns what was counted since `earlier`; the bytes are unchanged.
@@ -82,6 +89,7 @@ impl Figures {
         Self {
             refusals: self.refusals.saturating_sub(earlier.refusals),
             stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
+            stale_panics: self.stale_panics.saturating_sub(earlier.stale_panics),
             ..self
         }
     }

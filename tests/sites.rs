@@ -513,7 +513,7 @@ fn diagnostics_log_and_record_name_the_line() {
     assert!(lines.iter().any(|it| it.ends_with(&line)), "{lines:?}");
     let table = app.world().resource::<FrameArenaRecorder>().csv();
     assert!(
-        table.contains(&format!("frame_arena,{name},1048576,")),
+        table.contains(&format!("frame_arena,site,{name},1048576,")),
         "{table}"
     );
 

@@ -44,7 +44,7 @@ use crate::sites::{Site, SiteUsage};
 /// assert_eq!(used.suffix, " MiB");
 /// ```
 pub struct FrameArenaDiagnosticsPlugin {
-    /// The number of values to keep of each diagnostic.
+    /// The number of values to keep of each diagnostic, and 65,536 at most.
     pub max_history_length: usize,
 }
 
@@ -104,6 +104,9 @@ const MAX_WORKERS: usize = 64;
 /// instructions for a measurement, and the frame's end shall not grow with them.
 const WORKERS_IN_TURN: usize = 16;
 
+/// The most values that a diagnostic keeps: 18 minutes at 60 frames a second.
+const MAX_HISTORY: usize = 1 << 16;
+
 const MEMORY: &str = " MiB";
 
 /// A figure of a period: its path for the frame, its unit, and its value.
@@ -146,7 +149,8 @@ impl UsagePublisher {
     pub(super) fn new(prefix: &str, max_history_length: usize) -> Self {
         Self {
             prefix: prefix.to_owned(),
-            max_history_length,
+            // A history is reserved as a whole.
+            max_history_length: max_history_length.min(MAX_HISTORY),
             figures: FIGURES.iter().map(|it| path_in(prefix, &it.0)).collect(),
             workers: Vec::new(),
             next_worker: 0,

@@ -3,7 +3,7 @@
 
 use bevy_ecs::resource::Resource;
 
-use crate::arenas::{FrameArenas, FrameLease};
+use crate::arenas::{FrameArenas, FrameLease, Outcome};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 
 /// The main world's frame, in the world of a sub-app: resolves the handles made in it.
@@ -53,9 +53,9 @@ impl ExtractedFrame {
     }
 
     #[track_caller]
-    fn count_stale(&self, why: impl FnOnce() -> HandleError) {
+    fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
         if let Some(lease) = self.lease() {
-            lease.count_stale(why);
+            lease.count_stale(outcome, why);
         }
     }
 
@@ -79,7 +79,7 @@ impl ExtractedFrame {
         match leases.find(|lease| lease.stamp() == handle.stamp()) {
             Some(lease) => Ok(lease),
             None => {
-                self.count_miss(handle);
+                self.count_miss(Outcome::Handled, handle);
                 Err(self.why_not(handle))
             }
         }

@@ -34,9 +34,9 @@ pub(crate) enum Problem {
         generations: usize,
         reserved_bytes: usize,
     },
-    /// Handles were looked up too late, or in the wrong arenas.
+    /// Look-ups panicked: they came too late, or in the wrong arenas.
     Stale {
-        lookups: u64,
+        panics: u64,
         first: Option<StaleLookup>,
     },
 }
@@ -67,8 +67,8 @@ pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem>
         largest_bytes: usage.largest_refusal_bytes,
         cause: cause_of_refusal(settings),
     });
-    let stale = (usage.stale_lookups > 0).then_some(Problem::Stale {
-        lookups: usage.stale_lookups,
+    let stale = (usage.stale_panics > 0).then_some(Problem::Stale {
+        panics: usage.stale_panics,
         first: usage.first_stale_lookup,
     });
     let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
@@ -176,18 +176,18 @@ impl fmt::Display for Problem {
                 Bytes(reserved_bytes),
             ),
             Self::Stale {
-                lookups,
+                panics,
                 first: Some(first),
             } => write!(
                 f,
-                "look-ups of stale or foreign handles in a frame: {lookups}. The first: {first}"
+                "panics at look-ups of stale or foreign handles in a frame: {panics}. The first: {first}"
             ),
             Self::Stale {
-                lookups,
+                panics,
                 first: None,
             } => write!(
                 f,
-                "look-ups of stale or foreign handles in a frame: {lookups}. Read a handle in its \
+                "panics at look-ups of stale or foreign handles in a frame: {panics}. Read a handle in its \
                  frame or the next, lease its frame (`FrameArenas::lease_of`), or raise \
                  `FrameArenaSettings::lives_for`"
             ),
@@ -258,14 +258,9 @@ const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
 impl fmt::Display for Blame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sites = self.usage.sites.iter();
-        let has_line = self.usage.first_stale_lookup.is_some();
         match self.kind {
-            Kind::Parked => Ok(()),
-            Kind::Stale => match sites.max_by_key(|site| site.stale_lookups) {
-                Some(site) => write!(f, ". At {}: {}", site.site, site.stale_lookups),
-                None if has_line => Ok(()),
-                None => f.write_str(HOW_TO_FIND_OUT),
-            },
+            // The first stale look-up has its line; a site may be of others, that are no mistake.
+            Kind::Parked | Kind::Stale => Ok(()),
             Kind::Refused => match sites.max_by_key(|site| site.refusals) {
                 Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
                 None => f.write_str(HOW_TO_FIND_OUT),

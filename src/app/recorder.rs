@@ -39,7 +39,7 @@ use crate::sites::Site;
 /// app.update();
 ///
 /// let recorder = app.world().resource::<FrameArenaRecorder>();
-/// assert!(recorder.csv().lines().nth(1).unwrap().contains("frame_arena,all"));
+/// assert!(recorder.csv().lines().nth(1).unwrap().contains("frame_arena,all,all"));
 /// assert!(recorder.advice().contains("budget_bytes: Some(256 << 10)"));
 /// ```
 pub struct FrameArenaRecorderPlugin {
@@ -122,6 +122,16 @@ enum Subject {
     Site(Site),
 }
 
+impl Subject {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Worker(_) => "worker",
+            Self::Site(_) => "site",
+        }
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -132,19 +142,33 @@ impl fmt::Display for Subject {
     }
 }
 
-const HEADER: &str = "seconds,arenas,worker,used_bytes,peak_bytes,held_bytes,reserved_bytes,\
-                      refusals,stale_lookups\n";
+/// A field of a table as RFC 4180 has it: a thread may have any name.
+struct Field<'a>(&'a str);
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = *self;
+        match text.contains(['"', ',', '\r', '\n']) {
+            true => write!(f, "\"{}\"", text.replace('"', "\"\"")),
+            false => f.write_str(text),
+        }
+    }
+}
+
+const HEADER: &str = "seconds,arenas,kind,name,used_bytes,peak_bytes,held_bytes,reserved_bytes,\
+                      refusals,stale_lookups,stale_panics\n";
 
 impl FrameArenaRecorder {
-    /// Returns the table: a line for each interval and set of arenas, with the worker `all`, and
-    /// one for each worker that was busy in it. With the feature `sites` also one for each line of
-    /// code that took memory, as `src/cull.rs:12`. If several periods ended in a frame, as fixed steps
+    /// Returns the table, as CSV by RFC 4180: a line for each interval and set of arenas, of the kind
+    /// `all`, and one of the kind `worker` for each that was busy in it. With the feature `sites` also
+    /// one of the kind `site` for each line of code that took memory, as `src/cull.rs:12`. If several periods ended in a frame, as fixed steps
     /// may, the last one counts.
     pub fn csv(&self) -> String {
         let mut table = String::from(HEADER);
         for (end, line) in &self.lines {
-            // A name may contain anything.
-            let worker = line.subject.to_string().replace(['"', ',', '\n'], " ");
+            let (arenas, kind) = (Field(&line.arenas), line.subject.kind());
+            let name = line.subject.to_string();
+            let name = Field(&name);
             let Figures {
                 used_bytes,
                 peak_bytes,
@@ -152,14 +176,14 @@ impl FrameArenaRecorder {
                 reserved_bytes,
                 refusals,
                 stale_lookups,
+                stale_panics,
             } = line.figures;
             // Writing to a string does not fail.
             let _ = writeln!(
                 table,
-                "{:.3},{},{worker},{used_bytes},{peak_bytes},{held_bytes},{reserved_bytes},\
-                 {refusals},{stale_lookups}",
+                "{:.3},{arenas},{kind},{name},{used_bytes},{peak_bytes},{held_bytes},\
+                 {reserved_bytes},{refusals},{stale_lookups},{stale_panics}",
                 end.as_secs_f64(),
-                line.arenas,
             );
         }
         table

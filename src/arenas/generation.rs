@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::claims::Claims;
-use super::misses::Misses;
+use super::misses::{Misses, Outcome};
 use super::task_book::TaskBook;
 use super::thread::ThreadToken;
 use super::worker::Worker;
@@ -38,8 +38,8 @@ impl Common {
     /// Counts a lookup that failed.
     #[cold]
     #[track_caller]
-    pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
-        self.misses.note(why);
+    pub(super) fn count_stale_lookup(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        self.misses.note(outcome, why);
         self.stale_sites.note_stale(Site::caller());
     }
 }
@@ -175,8 +175,8 @@ impl Generation {
     /// Counts a lookup that failed.
     #[cold]
     #[track_caller]
-    pub(super) fn count_stale_lookup(&self, why: impl FnOnce() -> HandleError) {
-        self.common.count_stale_lookup(why);
+    pub(super) fn count_stale_lookup(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        self.common.count_stale_lookup(outcome, why);
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::generation::Generation;
+use super::misses::Outcome;
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::stamp::{self, Stamp};
 
@@ -52,8 +53,8 @@ impl FrameLease {
     }
 
     #[track_caller]
-    pub(crate) fn count_stale(&self, why: impl FnOnce() -> HandleError) {
-        self.generation.count_stale_lookup(why);
+    pub(crate) fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        self.generation.count_stale_lookup(outcome, why);
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {

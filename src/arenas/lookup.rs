@@ -1,7 +1,7 @@
 //! Resolving and leasing handles in `FrameArenas`.
 #![expect(unsafe_code, reason = "resolves handles")]
 
-use super::{FrameArenas, FrameLease, LeasedHandle};
+use super::{FrameArenas, FrameLease, LeasedHandle, Outcome};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 
 resolve_handles! {
@@ -46,7 +46,7 @@ impl FrameArenas {
         match self.ring.generation_of(handle.stamp()) {
             Some(generation) => Ok(FrameLease::new(generation)),
             None => {
-                self.count_miss(handle);
+                self.count_miss(Outcome::Handled, handle);
                 Err(self.why_not(handle))
             }
         }
@@ -93,8 +93,8 @@ impl FrameArenas {
     }
 
     #[track_caller]
-    fn count_stale(&self, why: impl FnOnce() -> HandleError) {
-        self.ring.current().count_stale_lookup(why);
+    fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        self.ring.current().count_stale_lookup(outcome, why);
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {

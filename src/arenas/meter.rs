@@ -56,7 +56,10 @@ impl Meter {
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
-        (usage.figures.stale_lookups, usage.first_stale_lookup) = common.misses.end_period();
+        let (lookups, panics, first) = common.misses.end_period();
+        usage.figures.stale_lookups = lookups;
+        usage.figures.stale_panics = panics;
+        usage.first_stale_lookup = first;
         (usage.task_arenas, usage.oldest_task) = common.tasks.running();
         usage.task_results = common.tasks.results();
         usage.figures.refusals = common.store.take_refusals().into();

@@ -40,19 +40,33 @@ impl fmt::Display for StaleLookup {
     }
 }
 
+/// What a look-up that fails ends in. This alone decides whether it is a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// `None`, an empty list or an error: the reader expects that the data may be gone.
+    Handled,
+    /// A panic.
+    Panic,
+}
+
 /// Counts look-ups that failed. Any number of threads may do so at once.
 #[derive(Debug, Default)]
 pub(super) struct Misses {
     count: AtomicU64,
+    panics: AtomicU64,
     first: Mutex<Option<StaleLookup>>,
 }
 
 impl Misses {
-    /// Counts one, and asks why if it is the first of its period: a game may make thousands.
+    /// Counts one, and asks why if it is the first of its period, or the first that panics: a game may
+    /// make thousands.
     #[cold]
     #[track_caller]
-    pub(super) fn note(&self, why: impl FnOnce() -> HandleError) {
-        if self.count.fetch_add(1, Relaxed) > 0 {
+    pub(super) fn note(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        let is_first = self.count.fetch_add(1, Relaxed) == 0;
+        let panics = outcome == Outcome::Panic;
+        let is_first_panic = panics && self.panics.fetch_add(1, Relaxed) == 0;
+        if !is_first && !is_first_panic {
             return;
         }
         let first = StaleLookup {
@@ -62,13 +76,14 @@ impl Misses {
         *self.first() = Some(first);
     }
 
-    /// Ends a period: returns how many there were, and the first.
+    /// Ends a period: returns how many there were, how many panicked, and the first that panicked, or
+    /// else the first.
     ///
     /// One that a lease counts meanwhile belongs to this period or to the next.
-    pub(super) fn end_period(&self) -> (u64, Option<StaleLookup>) {
+    pub(super) fn end_period(&self) -> (u64, u64, Option<StaleLookup>) {
         match self.count.swap(0, Relaxed) {
-            0 => (0, None),
-            count => (count, self.first().take()),
+            0 => (0, 0, None),
+            count => (count, self.panics.swap(0, Relaxed), self.first().take()),
         }
     }
 

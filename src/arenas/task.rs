@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::FrameArenas;
 use super::generation::Common;
+use super::misses::Outcome;
 use crate::arena::{ArenaScope, FrameArena};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::stamp::{self, Stamp};
@@ -295,8 +296,8 @@ impl TaskMemory {
     }
 
     #[track_caller]
-    fn count_stale(&self, why: impl FnOnce() -> HandleError) {
-        self.seat.common.count_stale_lookup(why);
+    fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        self.seat.common.count_stale_lookup(outcome, why);
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {

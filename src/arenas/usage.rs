@@ -43,7 +43,7 @@ pub struct FrameUsage {
     pub parked: usize,
     /// All generations: as many as data lives for, and those that leases made necessary.
     pub generations: usize,
-    /// The first lookup of a stale or foreign handle: the type of the handle, its age, the line that
+    /// The first lookup of a stale or foreign handle that panicked, or else the first: the type of the handle, its age, the line that
     /// looked it up and, in debug builds, the line that made it.
     pub first_stale_lookup: Option<StaleLookup>,
     /// The threads that allocated in that frame.

@@ -7,7 +7,7 @@ use crate::arena::{ArenaScope, FrameArena};
 /// Gives a type its ways to read handles: `get`, `resolve`, `slice`, `text` and indexing.
 ///
 /// The type has `find`, which returns the data or `None`, `why_not`, which returns the error, and
-/// `count_stale`, which counts it. The docs are those of `get`. A macro, because an inherent method
+/// `count_stale`, which counts it; its module imports `Outcome`. The docs are those of `get`. A macro, because an inherent method
 /// needs no import, and `Index` cannot be implemented for all types of a trait.
 macro_rules! resolve_handles {
     ($(#[$get_docs:meta])* $type:ident) => {
@@ -16,13 +16,14 @@ macro_rules! resolve_handles {
             $(#[$get_docs])*
             ///
             /// A lookup that fails is counted in [`FrameUsage`](crate::FrameUsage), unless the handle
-            /// is unset; the first of each frame is recorded with its line and its error.
+            /// is unset; the first of each frame is recorded with its line and its error. It is no
+            /// mistake, and nobody is warned: only lookups that panic, `arenas[handle]`, are.
             #[inline]
             #[track_caller]
             pub fn get<T: ?Sized>(&self, handle: $crate::handles::FrameHandle<T>) -> Option<&T> {
                 let found = self.find(handle);
                 if found.is_none() {
-                    self.count_miss(handle);
+                    self.count_miss(Outcome::Handled, handle);
                 }
                 found
             }
@@ -92,10 +93,14 @@ macro_rules! resolve_handles {
             #[cold]
             #[inline(never)]
             #[track_caller]
-            fn count_miss<T: ?Sized>(&self, handle: $crate::handles::FrameHandle<T>) {
+            fn count_miss<T: ?Sized>(
+                &self,
+                outcome: Outcome,
+                handle: $crate::handles::FrameHandle<T>,
+            ) {
                 // A handle that was never set is no sign of a reader that comes too late.
                 if !handle.is_unset() {
-                    self.count_stale(|| self.why_not(handle));
+                    self.count_stale(outcome, || self.why_not(handle));
                 }
             }
         }
@@ -109,9 +114,12 @@ macro_rules! resolve_handles {
             #[inline]
             #[track_caller]
             fn index(&self, handle: $crate::handles::FrameHandle<T>) -> &T {
-                match self.resolve(handle) {
-                    Ok(value) => value,
-                    Err(error) => panic!("{error}"),
+                match self.find(handle) {
+                    Some(value) => value,
+                    None => {
+                        self.count_miss(Outcome::Panic, handle);
+                        panic!("{}", self.why_not(handle))
+                    }
                 }
             }
         }

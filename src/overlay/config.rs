@@ -32,7 +32,7 @@ pub struct FrameArenaOverlayConfig {
     pub right: f32,
     /// The distance from the upper edge of the screen, in logical pixels. Default: 8.
     pub top: f32,
-    /// The places for workers, four in a row. Workers beyond them are added up in the last place.
+    /// The places for workers, four in a row, and 256 at most. Workers beyond them are added up in the last place.
     /// Default: enough for the threads of Bevy's task pools, the main and the render thread.
     pub worker_places: Option<usize>,
 }

@@ -105,12 +105,17 @@ fn open_window(
     }
     if config.enabled {
         let places = config.worker_places.unwrap_or_else(default_places);
+        // Each has nodes of its own, and no screen has room for more.
+        let places = places.min(MAX_PLACES);
         window::spawn(&mut commands, &config, &report, &state, places);
     } else {
         let from_now_on = report.iter().map(History::since);
         histories.0 = from_now_on.collect();
     }
 }
+
+/// The most places for workers.
+const MAX_PLACES: usize = 64 * IN_A_ROW;
 
 /// Returns places for all threads of the task pools, for the main and the render thread, and for
 /// the rest.

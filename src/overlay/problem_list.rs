@@ -93,10 +93,10 @@ impl fmt::Display for InWords<'_> {
                 write!(f, "! PARKED {generations} generations: leases are held")
             }
             Problem::Stale { first, .. } => {
-                let lookups = events.stale_lookups;
+                let panics = events.stale_panics;
                 write!(
                     f,
-                    "! STALE {lookups} look-ups of old handles in {seconds:.0} s"
+                    "! STALE {panics} panics at old handles in {seconds:.0} s"
                 )?;
                 match first.map(|first| first.read_at) {
                     // The name of the file alone: there is no room for more.

@@ -227,3 +227,21 @@ fn a_missing_store_or_missing_arenas_are_no_error() {
     app.world_mut().remove_resource::<FrameArenas>();
     app.update();
 }
+
+#[test]
+fn a_history_without_end_is_bounded() {
+    let mut app = App::new();
+    app.add_plugins((
+        FrameArenaDiagnosticsPlugin {
+            max_history_length: usize::MAX,
+        },
+        FrameArenaPlugin::default(),
+    ));
+    app.update();
+    let store = app.world().resource::<DiagnosticsStore>();
+    let used = store.get(&FrameArenaDiagnosticsPlugin::USED);
+    assert_eq!(
+        used.map(|used| used.get_max_history_length()),
+        Some(1 << 16)
+    );
+}

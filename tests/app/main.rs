@@ -3,6 +3,7 @@
 #[path = "../common"]
 mod common {
     pub(crate) mod log;
+    pub(crate) mod panics;
 }
 
 mod diagnostics;

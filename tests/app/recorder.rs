@@ -58,23 +58,23 @@ fn the_table_has_the_highest_figures_of_each_second() {
         lines
             .next()
             .expect("a header")
-            .starts_with("seconds,arenas,worker,")
+            .starts_with("seconds,arenas,kind,name,")
     );
     let of_worker = |name: &str| {
         let lines = table.lines().filter(|line| line.contains(name));
         lines.collect::<Vec<_>>()
     };
     // The first line at once, the others a second apart: frames 2 and 3, frames 4 and 5.
-    let all = of_worker("frame_arena,all,");
+    let all = of_worker("frame_arena,all,all,");
     assert_eq!(all.len(), 3, "{table}");
     assert!(
-        all[1].starts_with("1.000,frame_arena,all,24592,24592,"),
+        all[1].starts_with("1.000,frame_arena,all,all,24592,24592,"),
         "{}",
         all[1]
     );
-    let worker = of_worker("frame_arena,a b,");
+    let worker = of_worker("frame_arena,worker,\"a,b\",");
     assert!(
-        worker[2].starts_with("2.000,frame_arena,a b,40960,40960,"),
+        worker[2].starts_with("2.000,frame_arena,worker,\"a,b\",40960,40960,"),
         "{table}"
     );
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, Once};
 use std::thread;
 use std::time::Duration;
 
+use crate::common::panics::panics;
 use bevy_app::App;
 use bevy_frame_arena::{
     FrameArenaLogPlugin, FrameArenaPlugin, FrameArenaReport, FrameArenaSettings, FrameArenas,
@@ -159,9 +160,7 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
     let handle = arenas.local().share(1);
     for _ in 0..5 {
         let arenas = app.world().resource::<FrameArenas>();
-        for _ in 0..4321 {
-            arenas.get(handle);
-        }
+        assert!((0..4).all(|_| panics(|| assert_eq!(arenas[handle], 1))) || arenas.frame() < 2);
         for _ in 0..1234 {
             let refused = arenas.local().try_alloc([0_u8; 4 << 10]);
             assert!(refused.is_err());
@@ -173,12 +172,33 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
          `FrameArenaSettings::worker_limit_bytes` to 16 KiB",
     );
     assert_eq!(log.len(), 1, "{log:?}");
-    let log = lines_with("stale or foreign handles in a frame: 4321. The first: at ");
+    let log =
+        lines_with("panics at look-ups of stale or foreign handles in a frame: 4. The first: at ");
     assert_eq!(log.len(), 1, "{log:?}");
     assert!(
         log[0].contains("app/warnings.rs") && log[0].contains("stale `FrameHandle<i32>`: made 2"),
         "{log:?}"
     );
+}
+
+#[test]
+fn a_look_up_that_expects_stale_handles_is_counted_and_no_alarm() {
+    let mut app = app(FrameArenaSettings::default());
+    let arenas = app.world().resource::<FrameArenas>();
+    let (list, text) = (arenas.local().share([1]), arenas.local().share_str("gone"));
+    for _ in 0..4 {
+        let arenas = app.world().resource::<FrameArenas>();
+        if arenas.frame() == 3 {
+            assert_eq!(arenas.get(list), None);
+            assert_eq!(arenas.text(text), "");
+            assert!(arenas.resolve(text).is_err());
+        }
+        app.update();
+    }
+    let usage = app.world().resource::<FrameArenas>().usage();
+    assert_eq!((usage.stale_lookups, usage.stale_panics), (3, 0));
+    assert!(usage.first_stale_lookup.is_some());
+    assert_eq!(lines_with("in a frame: 3. The first"), [""; 0]);
 }
 
 #[test]

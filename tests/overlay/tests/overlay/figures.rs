@@ -1,5 +1,7 @@
 //! What the overlay says is what `usage()` says.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use bevy_app::{App, Plugin};
 use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
@@ -184,7 +186,11 @@ fn problems_are_there_in_words() {
         let arenas = app.world().resource::<FrameArenas>();
         assert!(arenas.local().try_alloc([0_u8; 5 * KIB]).is_err());
         app.update();
-        app.world().resource::<FrameArenas>().get(handle);
+        let arenas = app.world().resource::<FrameArenas>();
+        arenas.get(handle);
+        let look_up = || assert_eq!(arenas[handle], 1);
+        let panics = catch_unwind(AssertUnwindSafe(look_up)).is_err();
+        assert_eq!(panics, arenas.frame() > 2);
     }
     app.update();
     assert_eq!(
@@ -193,7 +199,7 @@ fn problems_are_there_in_words() {
     );
     let stale = text(&mut app, "frame_arena/problems/1");
     let (count, line) = stale.split_once(", ").unwrap_or((&stale, ""));
-    assert_eq!(count, "! STALE 2 look-ups of old handles in 6 s");
+    assert_eq!(count, "! STALE 2 panics at old handles in 6 s");
     if cfg!(debug_assertions) {
         assert!(line.starts_with("figures.rs:"), "{stale}");
     }
@@ -343,4 +349,16 @@ fn a_period_that_goes_on_shows_what_it_has_used_so_far() {
     app.update();
     assert_eq!(period(&mut app), "1 worker, period 0");
     assert_eq!(text(&mut app, "dungeon_arena/used"), "used 98 KiB");
+}
+
+#[test]
+fn places_without_end_are_bounded() {
+    let config = FrameArenaOverlayConfig {
+        worker_places: Some(usize::MAX),
+        ..Default::default()
+    };
+    let mut app = app(FrameArenaSettings::default(), config);
+    allocate(&app, "Compute Task Pool (0)", &[KIB]);
+    app.update();
+    assert_eq!(text(&mut app, "frame_arena/workers/0"), "C0 1.0 KiB");
 }
