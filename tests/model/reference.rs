@@ -28,6 +28,8 @@ pub(crate) struct Reference {
     parked: BTreeSet<u64>,
     /// Generations beyond those that data lives for, where spares are never given back.
     extra_generations: usize,
+    /// How many swaps from now on give all memory back.
+    swaps_that_give_back: usize,
 }
 
 /// A handle, and what it must resolve to.
@@ -64,6 +66,7 @@ impl Reference {
             high_watermark_bytes: 0,
             parked: BTreeSet::new(),
             extra_generations: 0,
+            swaps_that_give_back: 0,
         }
     }
 
@@ -131,6 +134,17 @@ impl Reference {
         self.compare_generations(arenas.usage());
     }
 
+    /// Does what a trim does: spares go, and all memory that is in no arena.
+    pub(crate) fn trim(&mut self, usage: &FrameUsage) {
+        let extra_generations = usage.generations - self.periods();
+        assert!(extra_generations <= self.extra_generations);
+        assert!(extra_generations >= self.parked.len().min(usage.parked));
+        self.extra_generations = extra_generations;
+        self.swaps_that_give_back = self.periods();
+        assert_eq!(usage.free_bytes, 0);
+        assert_eq!(usage.reserved_bytes, usage.held_bytes + usage.kept_bytes);
+    }
+
     fn compare_generations(&self, usage: &FrameUsage) {
         assert_eq!(usage.parked, self.parked.len());
         assert!(usage.generations >= self.periods() + self.parked.len());
@@ -174,7 +188,11 @@ impl Reference {
             usage.reserved_bytes,
             usage.held_bytes + usage.kept_bytes + usage.free_bytes
         );
-        if self.settings.trim_after_frames != Some(0) {
+        let gives_back = self.swaps_that_give_back > 0;
+        self.swaps_that_give_back = self.swaps_that_give_back.saturating_sub(1);
+        if gives_back {
+            assert_eq!(usage.free_bytes, 0, "all memory goes back");
+        } else if self.settings.trim_after_frames != Some(0) {
             assert!(usage.held_bytes >= held);
         } else if self.periods() == 1 && self.parked.is_empty() {
             assert_eq!(usage.reserved_bytes, 0, "all memory goes back");
