@@ -166,6 +166,7 @@ impl Machine {
             }
         }
         if let Some(shared) = shared {
+            self.references[to].sharers.insert(worker.number);
             let record = Record::new(shared, self.references[to].current());
             if matches!(record.handle, AnyHandle::Tracked(handle) if is_bomb(handle, &self.arenas[to]))
             {

@@ -23,6 +23,10 @@ pub(crate) struct Reference {
     /// Of each thread that allocated in this frame, by its number.
     pub(crate) figures: BTreeMap<usize, Figures>,
     pub(crate) stale_lookups: u64,
+    /// The threads that shared something in this frame, by their numbers.
+    pub(crate) sharers: BTreeSet<usize>,
+    /// What these held when a frame ended: the rest goes back at once, leased or not.
+    kept_bytes: BTreeMap<u64, usize>,
     high_watermark_bytes: usize,
     /// Frames that a lease kept from being recycled.
     parked: BTreeSet<u64>,
@@ -63,6 +67,8 @@ impl Reference {
             settings,
             figures: BTreeMap::new(),
             stale_lookups: 0,
+            sharers: BTreeSet::new(),
+            kept_bytes: BTreeMap::new(),
             high_watermark_bytes: 0,
             parked: BTreeSet::new(),
             extra_generations: 0,
@@ -102,6 +108,14 @@ impl Reference {
     /// Does what a swap does, and compares the figures of the frame that it ended.
     pub(crate) fn swap(&mut self, arenas: &FrameArenas, is_leased: impl Fn(FrameId) -> bool) {
         let ended = self.frame;
+        let kept_bytes = self.kept_bytes_at(ended);
+        if self.swaps_that_give_back == 0 && self.settings.trim_after_frames != Some(0) {
+            assert_eq!(arenas.usage().kept_bytes, kept_bytes);
+        }
+        let sharers = self.sharers.iter().filter_map(|it| self.figures.get(it));
+        let kept_bytes = sharers.map(|figures| figures.held_bytes).sum();
+        self.kept_bytes.insert(ended, kept_bytes);
+        self.sharers.clear();
         self.frame += 1;
         assert_eq!(arenas.frame(), self.frame);
 
@@ -119,6 +133,15 @@ impl Reference {
         self.figures.clear();
         self.stale_lookups = 0;
         assert_eq!(arenas.used_bytes_so_far(), 0, "a frame starts empty");
+    }
+
+    /// What was kept for handles and leases in a frame, and before it ended.
+    fn kept_bytes_at(&self, frame: u64) -> usize {
+        let is_kept = |&(&kept, _): &(&u64, &usize)| {
+            kept + self.periods() as u64 > frame || self.parked.contains(&kept)
+        };
+        let kept = self.kept_bytes.iter().filter(is_kept);
+        kept.map(|(_, bytes)| bytes).sum()
     }
 
     /// Does what recycling between two swaps does: only what no lease holds goes.
@@ -142,6 +165,7 @@ impl Reference {
         self.extra_generations = extra_generations;
         self.swaps_that_give_back = self.periods();
         assert_eq!(usage.free_bytes, 0);
+        assert_eq!(usage.kept_bytes, self.kept_bytes_at(self.frame));
         assert_eq!(usage.reserved_bytes, usage.held_bytes + usage.kept_bytes);
     }
 
