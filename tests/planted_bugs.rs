@@ -22,6 +22,17 @@ fn stale_read_after_a_recycle() {
     black_box(unsafe { stale.read() });
 }
 
+/// Must be found by `AddressSanitizer` and Miri: the block waits in the store, and nothing of it is live.
+#[test]
+fn stale_read_in_a_block_that_went_back_to_the_store() {
+    let mut arenas = FrameArenas::default();
+    let stale: *const u64 = arenas.local().alloc(7_u64);
+    let _lease = arenas.lease();
+    arenas.swap();
+    // SAFETY: none. Nothing was shared, so the arena has given its block back.
+    black_box(unsafe { stale.read() });
+}
+
 /// Must be found by `AddressSanitizer` and Miri.
 #[test]
 fn read_behind_an_allocation() {

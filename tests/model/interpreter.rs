@@ -129,6 +129,21 @@ impl Machine {
             }
             Step::Swap { arenas } => self.swap(usize::from(arenas % 2)),
             Step::RecycleParked { arenas } => self.recycle_parked(usize::from(arenas % 2)),
+            Step::Trim { arenas } => self.trim(usize::from(arenas % 2)),
+            Step::Scratch {
+                worker,
+                arenas,
+                bytes,
+                forgets,
+            } => {
+                let order = Order::Scratch {
+                    arenas: usize::from(arenas % 2),
+                    bytes: bytes as usize % ((1 << 20) + 1),
+                    seed,
+                    forgets,
+                };
+                self.order(worker, order);
+            }
             Step::ExitThread { worker } => self.exit(usize::from(worker) % WORKERS),
             Step::Replace { arenas, policy } => self.replace(usize::from(arenas % 2), policy),
         }
@@ -151,6 +166,7 @@ impl Machine {
             }
         }
         if let Some(shared) = shared {
+            self.references[to].sharers.insert(worker.number);
             let record = Record::new(shared, self.references[to].current());
             if matches!(record.handle, AnyHandle::Tracked(handle) if is_bomb(handle, &self.arenas[to]))
             {
@@ -240,6 +256,12 @@ impl Machine {
         let leases = &self.leases;
         let is_leased = |frame| leases.iter().any(|(leased, _)| *leased == frame);
         self.references[arenas].recycle_parked(&read(&self.arenas[arenas]), is_leased);
+    }
+
+    fn trim(&mut self, arenas: usize) {
+        self.end_frame();
+        write(&self.arenas[arenas]).trim();
+        self.references[arenas].trim(read(&self.arenas[arenas]).usage());
     }
 
     fn replace(&mut self, arenas: usize, policy: Policy) {

@@ -16,7 +16,7 @@ use interpreter::run;
 use lone::run_alone;
 use program::{Method, Policy, Program, SharedKind, Step};
 use proptest::collection::vec;
-use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -68,6 +68,7 @@ fn policy() -> impl Strategy<Value = Policy> {
         Policy::NoFirstChunk,
         Policy::Fail,
         Policy::Budget,
+        Policy::TightBudget,
         Policy::Level,
     ])
 }
@@ -107,6 +108,9 @@ fn step(workers: u8) -> impl Strategy<Value = Step> {
         4 => nth.prop_map(|lease| Step::EndLease { lease }),
         10 => arenas.clone().prop_map(|arenas| Step::Swap { arenas }),
         3 => arenas.clone().prop_map(|arenas| Step::RecycleParked { arenas }),
+        2 => arenas.clone().prop_map(|arenas| Step::Trim { arenas }),
+        6 => (worker.clone(), arenas.clone(), bytes(), prop::bool::weighted(0.1)).prop_map(
+            |(worker, arenas, bytes, forgets)| Step::Scratch { worker, arenas, bytes, forgets }),
         2 => worker.prop_map(|worker| Step::ExitThread { worker }),
         1 => (arenas, policy()).prop_map(|(arenas, policy)| Step::Replace { arenas, policy }),
     ]

@@ -20,6 +20,8 @@ pub(crate) enum Policy {
     NoFirstChunk,
     Fail,
     Budget,
+    /// A budget that every other frame runs out of.
+    TightBudget,
     /// That of a level: one period, whose memory goes back.
     Level,
 }
@@ -89,6 +91,17 @@ pub(crate) enum Step {
     /// Recycles what was leased and is no longer, between two swaps.
     RecycleParked {
         arenas: u8,
+    },
+    /// Gives back all memory that is not in use, in the middle of a frame.
+    Trim {
+        arenas: u8,
+    },
+    /// Fills a list in scratch memory that grows, and shares a value there.
+    Scratch {
+        worker: u8,
+        arenas: u8,
+        bytes: u32,
+        forgets: bool,
     },
     /// Ends a worker's thread; its next step starts another.
     ExitThread {
@@ -170,6 +183,12 @@ impl Policy {
                 block_bytes: 4 << 10,
                 budget_bytes: Some(256 << 10),
                 trim_after_frames: None,
+                ..default
+            },
+            Self::TightBudget => FrameArenaSettings {
+                block_bytes: 256,
+                budget_bytes: Some(10_000),
+                trim_after_frames: Some(3),
                 ..default
             },
             Self::Level => FrameArenaSettings {

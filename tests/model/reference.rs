@@ -23,11 +23,17 @@ pub(crate) struct Reference {
     /// Of each thread that allocated in this frame, by its number.
     pub(crate) figures: BTreeMap<usize, Figures>,
     pub(crate) stale_lookups: u64,
+    /// The threads that shared something in this frame, by their numbers.
+    pub(crate) sharers: BTreeSet<usize>,
+    /// What these held when a frame ended: the rest goes back at once, leased or not.
+    kept_bytes: BTreeMap<u64, usize>,
     high_watermark_bytes: usize,
     /// Frames that a lease kept from being recycled.
     parked: BTreeSet<u64>,
     /// Generations beyond those that data lives for, where spares are never given back.
     extra_generations: usize,
+    /// How many swaps from now on give all memory back.
+    swaps_that_give_back: usize,
 }
 
 /// A handle, and what it must resolve to.
@@ -61,9 +67,12 @@ impl Reference {
             settings,
             figures: BTreeMap::new(),
             stale_lookups: 0,
+            sharers: BTreeSet::new(),
+            kept_bytes: BTreeMap::new(),
             high_watermark_bytes: 0,
             parked: BTreeSet::new(),
             extra_generations: 0,
+            swaps_that_give_back: 0,
         }
     }
 
@@ -99,6 +108,14 @@ impl Reference {
     /// Does what a swap does, and compares the figures of the frame that it ended.
     pub(crate) fn swap(&mut self, arenas: &FrameArenas, is_leased: impl Fn(FrameId) -> bool) {
         let ended = self.frame;
+        let kept_bytes = self.kept_bytes_at(ended);
+        if self.swaps_that_give_back == 0 && self.settings.trim_after_frames != Some(0) {
+            assert_eq!(arenas.usage().kept_bytes, kept_bytes);
+        }
+        let sharers = self.sharers.iter().filter_map(|it| self.figures.get(it));
+        let kept_bytes = sharers.map(|figures| figures.held_bytes).sum();
+        self.kept_bytes.insert(ended, kept_bytes);
+        self.sharers.clear();
         self.frame += 1;
         assert_eq!(arenas.frame(), self.frame);
 
@@ -118,6 +135,15 @@ impl Reference {
         assert_eq!(arenas.used_bytes_so_far(), 0, "a frame starts empty");
     }
 
+    /// What was kept for handles and leases in a frame, and before it ended.
+    fn kept_bytes_at(&self, frame: u64) -> usize {
+        let is_kept = |&(&kept, _): &(&u64, &usize)| {
+            kept + self.periods() as u64 > frame || self.parked.contains(&kept)
+        };
+        let kept = self.kept_bytes.iter().filter(is_kept);
+        kept.map(|(_, bytes)| bytes).sum()
+    }
+
     /// Does what recycling between two swaps does: only what no lease holds goes.
     pub(crate) fn recycle_parked(
         &mut self,
@@ -129,6 +155,18 @@ impl Reference {
             .retain(|&frame| is_leased(FrameId { arenas: id, frame }));
         assert_eq!(arenas.frame(), self.frame);
         self.compare_generations(arenas.usage());
+    }
+
+    /// Does what a trim does: spares go, and all memory that is in no arena.
+    pub(crate) fn trim(&mut self, usage: &FrameUsage) {
+        let extra_generations = usage.generations - self.periods();
+        assert!(extra_generations <= self.extra_generations);
+        assert!(extra_generations >= self.parked.len().min(usage.parked));
+        self.extra_generations = extra_generations;
+        self.swaps_that_give_back = self.periods();
+        assert_eq!(usage.free_bytes, 0);
+        assert_eq!(usage.kept_bytes, self.kept_bytes_at(self.frame));
+        assert_eq!(usage.reserved_bytes, usage.held_bytes + usage.kept_bytes);
     }
 
     fn compare_generations(&self, usage: &FrameUsage) {
@@ -174,7 +212,11 @@ impl Reference {
             usage.reserved_bytes,
             usage.held_bytes + usage.kept_bytes + usage.free_bytes
         );
-        if self.settings.trim_after_frames != Some(0) {
+        let gives_back = self.swaps_that_give_back > 0;
+        self.swaps_that_give_back = self.swaps_that_give_back.saturating_sub(1);
+        if gives_back {
+            assert_eq!(usage.free_bytes, 0, "all memory goes back");
+        } else if self.settings.trim_after_frames != Some(0) {
             assert!(usage.held_bytes >= held);
         } else if self.periods() == 1 && self.parked.is_empty() {
             assert_eq!(usage.reserved_bytes, 0, "all memory goes back");

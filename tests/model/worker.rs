@@ -40,6 +40,12 @@ pub(crate) enum Order {
         contents: Contents,
         resolves: bool,
     },
+    Scratch {
+        arenas: usize,
+        bytes: usize,
+        seed: u8,
+        forgets: bool,
+    },
     /// Drops everything that borrows the arenas, and the locks.
     EndFrame,
 }
@@ -208,6 +214,12 @@ impl<'a> Frame<'a> {
                 contents,
                 resolves,
             } => assert_eq!(handle.check(&contents, self.arenas[arenas]), resolves),
+            Order::Scratch {
+                arenas,
+                bytes,
+                seed,
+                forgets,
+            } => self.use_scratch(arenas, bytes, seed, forgets),
             Order::EndFrame => self.held.end_frame(),
         }
         None
@@ -216,6 +228,27 @@ impl<'a> Frame<'a> {
     fn arena(&mut self, arenas: usize) -> &'a FrameArena {
         self.used[arenas] = true;
         self.arenas[arenas].local()
+    }
+
+    /// Fills a list that grows, between two values with a destructor.
+    fn use_scratch(&self, arenas: usize, bytes: usize, seed: u8, forgets: bool) {
+        let scratch = self.arenas[arenas].scratch();
+        let first = scratch.try_share(vec![seed; 10]);
+        let mut list = scratch.vec();
+        while list.len() < bytes && list.try_reserve(1).is_ok() {
+            let len = list.capacity().min(bytes);
+            list.resize(len, seed);
+        }
+        assert!(list.len() == bytes || self.is_limited(arenas));
+        assert!(list.iter().all(|&byte| byte == seed));
+        let second = scratch.try_share(vec![seed; 10]);
+        for shared in [first, second].into_iter().flatten() {
+            assert_eq!(scratch.get(shared), Some(&vec![seed; 10]));
+        }
+        drop(list);
+        if forgets {
+            std::mem::forget(scratch);
+        }
     }
 
     fn is_limited(&self, arenas: usize) -> bool {
