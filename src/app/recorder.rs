@@ -20,6 +20,7 @@ use super::log::Count;
 use super::problems::enough_for;
 use super::report::{ArenaReport, FrameArenaReport, WithoutReport};
 use crate::figures::Figures;
+use crate::settings::FrameArenaSettings;
 use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
@@ -275,6 +276,7 @@ impl FrameArenaRecorder {
 /// What is to be known of a run for choosing settings.
 struct Advice {
     label: String,
+    settings: FrameArenaSettings,
     periods: u64,
     /// The highest peak of one worker.
     worker_peak_bytes: usize,
@@ -290,6 +292,7 @@ impl Advice {
     fn of(label: &str) -> Self {
         Self {
             label: label.to_owned(),
+            settings: FrameArenaSettings::default(),
             periods: 0,
             worker_peak_bytes: 0,
             refused_bytes: 0,
@@ -305,6 +308,7 @@ impl Advice {
         let usage = &report.usage;
         let is_new = self.periods != report.periods;
         self.periods = report.periods;
+        self.settings.clone_from(&report.settings);
         // Not the peak of the last period: several may have ended in a frame.
         let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
         self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
@@ -354,6 +358,17 @@ impl fmt::Display for Advice {
             "    budget_bytes: Some({}),",
             Shifted(self.budget_bytes())
         )?;
+        // What the plugin of a level sets is kept.
+        let (own, default) = (&self.settings, FrameArenaSettings::default());
+        if own.lives_for != default.lives_for {
+            writeln!(f, "    lives_for: LivesFor::{:?},", own.lives_for)?;
+        }
+        if own.trim_after_frames != default.trim_after_frames {
+            writeln!(f, "    trim_after_frames: {:?},", own.trim_after_frames)?;
+        }
+        if own.block_bytes != default.block_bytes {
+            writeln!(f, "    block_bytes: {},", Shifted(own.block_bytes))?;
+        }
         writeln!(f, "    ..Default::default()")?;
         writeln!(f, "}}")
     }

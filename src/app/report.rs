@@ -112,7 +112,7 @@ impl FrameArenaReport {
     /// its diagnostics. Returns whether it did.
     ///
     /// Not if there are others with this prefix: figures of two arenas under one name would be worth
-    /// nothing.
+    /// nothing. Nor with one that no diagnostic can have.
     pub(super) fn add(
         world: &mut World,
         entry: NewEntry<'_>,
@@ -124,6 +124,13 @@ impl FrameArenaReport {
             prefix,
             history,
         } = entry;
+        if prefix.split('/').any(str::is_empty) {
+            warn!(
+                "`{label}` publish no figures: the `diagnostics_prefix` is `{prefix}`, and the path of a \
+                 diagnostic has no empty part. Write `my_arena`, e.g., or `None`"
+            );
+            return false;
+        }
         let mut report = world.get_resource_or_init::<Self>();
         if report.get(prefix).is_some() {
             warn!(

@@ -115,3 +115,23 @@ fn a_plugin_that_finds_no_arenas_says_once_what_to_add() {
         ))
     );
 }
+
+#[test]
+fn a_prefix_that_no_diagnostic_can_have_is_told_and_publishes_nothing() {
+    for prefix in ["", "/", "a//b", "a/"] {
+        let mut app = App::new();
+        let lines = logged(|| {
+            app.add_plugins(FrameArenaPacePlugin::<Dungeon> {
+                diagnostics_prefix: Some(prefix.into()),
+                ..FrameArenaPacePlugin::by_hand()
+            });
+        });
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with("WARN `Dungeon arenas` publish no figures"),
+            "{lines:?}"
+        );
+        app.update();
+        assert!(app.world().contains_resource::<ArenasOf<Dungeon>>());
+    }
+}

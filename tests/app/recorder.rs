@@ -5,8 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use bevy_app::{App, AppExit, Update};
+use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
-    FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin, FrameArenaSettings, FrameArenas,
+    ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin,
+    FrameArenaSettings, FrameArenas,
 };
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
 
@@ -215,4 +217,20 @@ fn the_table_is_written_when_the_app_exits_after_the_record_of_its_frame() {
     });
     app.run();
     assert!(lines_in(&file) > 3);
+}
+
+#[test]
+fn the_settings_of_a_level_keep_what_its_plugin_set() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level>::ending_with(Update));
+    app.add_systems(Update, |arenas: Res<ArenasOf<Level>>| {
+        arenas.local().alloc([0_u8; 1000]);
+    });
+    app.update();
+    let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    assert!(
+        advice.contains("    lives_for: LivesFor::OnePeriod,\n    trim_after_frames: Some(0),\n"),
+        "{advice}"
+    );
 }
