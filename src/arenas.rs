@@ -41,6 +41,8 @@ pub use self::task_book::RunningTask;
 use self::task_book::TaskBook;
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{FrameArena, Store, Window};
+#[cfg(feature = "bevy")]
+use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Site, SiteTable};
 use crate::stamp::RunName;
@@ -240,10 +242,26 @@ impl FrameArenas {
         workers.map(|(_, worker)| worker.figures().used_bytes).sum()
     }
 
-    /// Returns the bytes that all workers and generations hold now.
+    /// Returns the figures of the period that goes on, and its first stale look-up. The peak is not
+    /// known before it ends.
     #[cfg(feature = "bevy")]
-    pub(crate) fn reserved_bytes_so_far(&self) -> usize {
-        self.common.store.memory().reserved_bytes
+    pub(crate) fn so_far(&self) -> (Figures, Option<StaleLookup>) {
+        let (stale_lookups, stale_panics, first) = self.common.misses.so_far();
+        let figures = Figures {
+            used_bytes: self.used_bytes_so_far(),
+            reserved_bytes: self.common.store.memory().reserved_bytes,
+            refusals: self.common.store.refusals_so_far().into(),
+            stale_lookups,
+            stale_panics,
+            ..Figures::default()
+        };
+        (figures, first)
+    }
+
+    /// Returns the size of the largest allocation that a limit ever refused.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn largest_refusal_bytes(&self) -> usize {
+        self.common.store.largest_refusal_bytes()
     }
 
     /// Returns the calling worker's arena.

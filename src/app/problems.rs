@@ -9,6 +9,7 @@ use tracing::warn;
 use super::Bytes;
 use super::report::ArenaReport;
 use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
+use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
 
 /// Parked generations up to here are what a task or a late reader needs; more look like a leak.
@@ -28,6 +29,7 @@ pub(crate) enum Problem {
         count: u64,
         largest_bytes: usize,
         cause: Cause,
+        span: Span,
     },
     /// Leases keep generations from being recycled.
     Parked {
@@ -38,7 +40,26 @@ pub(crate) enum Problem {
     Stale {
         panics: u64,
         first: Option<StaleLookup>,
+        span: Span,
     },
+}
+
+/// The time that a number is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// A period that has ended.
+    Period,
+    /// The one that goes on, as that of a level does for long.
+    SoFar,
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Period => "in a frame",
+            Self::SoFar => "in this period so far",
+        })
+    }
 }
 
 /// The setting behind a refusal.
@@ -62,26 +83,48 @@ pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem>
     let ArenaReport {
         usage, settings, ..
     } = report;
-    let refused = (usage.refusals > 0).then(|| Problem::Refused {
-        count: usage.refusals,
-        largest_bytes: usage.largest_refusal_bytes,
-        cause: cause_of_refusal(settings),
-    });
-    let stale = (usage.stale_panics > 0).then_some(Problem::Stale {
-        panics: usage.stale_panics,
-        first: usage.first_stale_lookup,
-    });
+    let largest_bytes = usage.largest_refusal_bytes;
+    let first = usage.first_stale_lookup;
+    let counted = counted(usage, settings, largest_bytes, first, Span::Period);
     let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
         generations: usage.parked,
         reserved_bytes: usage.reserved_bytes,
     });
     let workers = usage.workers.iter();
     let workers = workers.filter_map(|worker| problem_of_worker(worker, settings));
-    refused
-        .into_iter()
-        .chain(stale)
-        .chain(parked)
-        .chain(workers)
+    counted.into_iter().chain(parked).chain(workers)
+}
+
+/// Returns what is wrong with the period that goes on.
+pub(super) fn problems_so_far(
+    so_far: &Figures,
+    settings: &FrameArenaSettings,
+    largest_bytes: usize,
+    first: Option<StaleLookup>,
+) -> impl Iterator<Item = Problem> + use<> {
+    counted(so_far, settings, largest_bytes, first, Span::SoFar)
+}
+
+/// Returns the problems that are counted. This alone decides which figures are some.
+fn counted(
+    figures: &Figures,
+    settings: &FrameArenaSettings,
+    largest_bytes: usize,
+    first: Option<StaleLookup>,
+    span: Span,
+) -> impl Iterator<Item = Problem> + use<> {
+    let refused = (figures.refusals > 0).then(|| Problem::Refused {
+        count: figures.refusals,
+        largest_bytes,
+        cause: cause_of_refusal(settings),
+        span,
+    });
+    let stale = (figures.stale_panics > 0).then_some(Problem::Stale {
+        panics: figures.stale_panics,
+        first,
+        span,
+    });
+    refused.into_iter().chain(stale)
 }
 
 fn problem_of_worker(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Option<Problem> {
@@ -146,9 +189,10 @@ impl fmt::Display for Problem {
                 count,
                 largest_bytes,
                 cause: Cause::Worker { bytes },
+                span,
             } => write!(
                 f,
-                "refused allocations in a frame: {count}, of up to {}. A worker may take {}. Raise \
+                "refused allocations {span}: {count}, of up to {}. A worker may take {}. Raise \
                  `FrameArenaSettings::worker_limit_bytes` to {}",
                 Bytes(largest_bytes),
                 Bytes(bytes),
@@ -158,9 +202,10 @@ impl fmt::Display for Problem {
                 count,
                 largest_bytes,
                 cause: Cause::Budget { bytes },
+                span,
             } => write!(
                 f,
-                "refused allocations in a frame: {count}, of up to {}. The budget is {} for all \
+                "refused allocations {span}: {count}, of up to {}. The budget is {} for all \
                  workers and generations. Raise `FrameArenaSettings::budget_bytes` to {}",
                 Bytes(largest_bytes),
                 Bytes(bytes),
@@ -178,16 +223,18 @@ impl fmt::Display for Problem {
             Self::Stale {
                 panics,
                 first: Some(first),
+                span,
             } => write!(
                 f,
-                "panics at look-ups of stale or foreign handles in a frame: {panics}. The first: {first}"
+                "panics at look-ups of stale or foreign handles {span}: {panics}. The first: {first}"
             ),
             Self::Stale {
                 panics,
                 first: None,
+                span,
             } => write!(
                 f,
-                "panics at look-ups of stale or foreign handles in a frame: {panics}. Read a handle in its \
+                "panics at look-ups of stale or foreign handles {span}: {panics}. Read a handle in its \
                  frame or the next, lease its frame (`FrameArenas::lease_of`), or raise \
                  `FrameArenaSettings::lives_for`"
             ),
@@ -221,6 +268,15 @@ impl Warnings {
                     usage: &report.usage,
                 };
                 warn!("{}: {problem}{blame}", report.label);
+            }
+        }
+    }
+
+    /// Logs what is new among the problems of the period that goes on.
+    pub(super) fn warn_so_far(&mut self, label: &str, problems: impl Iterator<Item = Problem>) {
+        for problem in problems {
+            if self.is_new(&problem) {
+                warn!("{label}: {problem}");
             }
         }
     }

@@ -20,12 +20,13 @@ use super::log::Count;
 use super::problems::enough_for;
 use super::report::{ArenaReport, FrameArenaReport, WithoutReport};
 use crate::figures::Figures;
+use crate::settings::FrameArenaSettings;
 use crate::sites::Site;
 
 /// Records what all arenas use over a run, and says at the end which settings would suit it.
 ///
-/// Play a session with it; when the app exits, it logs settings as code to paste, and writes a table
-/// if a file is named for it. Ask [`FrameArenaRecorder`] for either at any time.
+/// Play a session with it; when the app exits, panics, or is dropped, it logs settings as code to paste,
+/// and writes a table if a file is named for it. Ask [`FrameArenaRecorder`] for either at any time.
 ///
 /// ```
 /// use bevy_app::App;
@@ -43,7 +44,7 @@ use crate::sites::Site;
 /// assert!(recorder.advice().contains("budget_bytes: Some(256 << 10)"));
 /// ```
 pub struct FrameArenaRecorderPlugin {
-    /// The file for the table, as CSV, written when the app exits. Default: none.
+    /// The file for the table, as CSV, written when the app ends. Default: none.
     pub file: Option<PathBuf>,
     /// The time that a line of the table stands for: it has the highest figures of its frames.
     /// Default: a second.
@@ -64,7 +65,11 @@ impl Plugin for FrameArenaRecorderPlugin {
         app.insert_resource(FrameArenaRecorder {
             file: self.file.clone(),
             interval: self.interval,
-            ..FrameArenaRecorder::default()
+            lines: Vec::new(),
+            open: Vec::new(),
+            advice: Vec::new(),
+            elapsed: Duration::ZERO,
+            is_finished: false,
         })
         .add_message::<AppExit>()
         .add_systems(Last, record);
@@ -85,9 +90,9 @@ fn record(
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();
     recorder.note(&report);
-    if timer.is_due(now(time.as_deref()), recorder.interval) || exits {
-        let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
-        recorder.end_interval(elapsed);
+    recorder.elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
+    if timer.is_due(now(time.as_deref()), recorder.interval) {
+        recorder.end_interval();
     }
     if exits {
         recorder.finish();
@@ -103,6 +108,19 @@ pub struct FrameArenaRecorder {
     /// Those of the interval that has not ended.
     open: Vec<Line>,
     advice: Vec<Advice>,
+    /// The time of the last frame that was noted.
+    elapsed: Duration,
+    /// Whether the run was written.
+    is_finished: bool,
+}
+
+/// The world goes, by whatever way the app ends: a panic, or an exit that nobody announced.
+impl Drop for FrameArenaRecorder {
+    fn drop(&mut self) {
+        if !self.advice.is_empty() {
+            self.finish();
+        }
+    }
 }
 
 /// The highest figures of an interval, of one set of arenas or of one worker or site in it.
@@ -233,12 +251,18 @@ impl FrameArenaRecorder {
         }
     }
 
-    fn end_interval(&mut self, end: Duration) {
+    fn end_interval(&mut self) {
+        let end = self.elapsed;
         let lines = mem::take(&mut self.open);
         self.lines.extend(lines.into_iter().map(|line| (end, line)));
     }
 
-    fn finish(&self) {
+    /// Writes what there is, once.
+    fn finish(&mut self) {
+        if mem::replace(&mut self.is_finished, true) {
+            return;
+        }
+        self.end_interval();
         info!("settings that would suit this run:\n{}", self.advice());
         if let Some(file) = &self.file
             && let Err(error) = fs::write(file, self.csv())
@@ -252,6 +276,7 @@ impl FrameArenaRecorder {
 /// What is to be known of a run for choosing settings.
 struct Advice {
     label: String,
+    settings: FrameArenaSettings,
     periods: u64,
     /// The highest peak of one worker.
     worker_peak_bytes: usize,
@@ -267,6 +292,7 @@ impl Advice {
     fn of(label: &str) -> Self {
         Self {
             label: label.to_owned(),
+            settings: FrameArenaSettings::default(),
             periods: 0,
             worker_peak_bytes: 0,
             refused_bytes: 0,
@@ -282,6 +308,7 @@ impl Advice {
         let usage = &report.usage;
         let is_new = self.periods != report.periods;
         self.periods = report.periods;
+        self.settings.clone_from(&report.settings);
         // Not the peak of the last period: several may have ended in a frame.
         let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
         self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
@@ -331,6 +358,17 @@ impl fmt::Display for Advice {
             "    budget_bytes: Some({}),",
             Shifted(self.budget_bytes())
         )?;
+        // What the plugin of a level sets is kept.
+        let (own, default) = (&self.settings, FrameArenaSettings::default());
+        if own.lives_for != default.lives_for {
+            writeln!(f, "    lives_for: LivesFor::{:?},", own.lives_for)?;
+        }
+        if own.trim_after_frames != default.trim_after_frames {
+            writeln!(f, "    trim_after_frames: {:?},", own.trim_after_frames)?;
+        }
+        if own.block_bytes != default.block_bytes {
+            writeln!(f, "    block_bytes: {},", Shifted(own.block_bytes))?;
+        }
         writeln!(f, "    ..Default::default()")?;
         writeln!(f, "}}")
     }

@@ -11,7 +11,7 @@ use bevy_platform::time::Instant;
 use tracing::warn;
 
 use super::diagnostics::UsagePublisher;
-use super::problems::Warnings;
+use super::problems::{Warnings, problems_so_far};
 use crate::arenas::{FrameArenas, FrameUsage};
 use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
@@ -63,7 +63,7 @@ pub struct ArenaReport {
     pub periods: u64,
     /// What was counted in all of them, and the highest bytes of any.
     pub totals: Figures,
-    /// The bytes of the period that goes on, as of the end of the last frame: of a level, e.g., whose
+    /// The bytes and counts of the period that goes on, as of the end of the last frame: of a level, e.g., whose
     /// end is far. Nothing for the frame, and for sub-apps: theirs end soon.
     pub so_far: Figures,
 }
@@ -112,7 +112,7 @@ impl FrameArenaReport {
     /// its diagnostics. Returns whether it did.
     ///
     /// Not if there are others with this prefix: figures of two arenas under one name would be worth
-    /// nothing.
+    /// nothing. Nor with one that no diagnostic can have.
     pub(super) fn add(
         world: &mut World,
         entry: NewEntry<'_>,
@@ -124,6 +124,13 @@ impl FrameArenaReport {
             prefix,
             history,
         } = entry;
+        if prefix.split('/').any(str::is_empty) {
+            warn!(
+                "`{label}` publish no figures: the `diagnostics_prefix` is `{prefix}`, and the path of a \
+                 diagnostic has no empty part. Write `my_arena`, e.g., or `None`"
+            );
+            return false;
+        }
         let mut report = world.get_resource_or_init::<Self>();
         if report.get(prefix).is_some() {
             warn!(
@@ -189,14 +196,18 @@ impl FrameArenaReport {
         }
     }
 
-    /// Takes in what the period has used that goes on.
+    /// Takes in the figures of the period that goes on, and warns of new problems.
     pub(super) fn note_so_far(&mut self, key: Key<'_>, arenas: &FrameArenas) {
-        if let Some(entry) = self.entry(key) {
-            entry.report.so_far = Figures {
-                used_bytes: arenas.used_bytes_so_far(),
-                reserved_bytes: arenas.reserved_bytes_so_far(),
-                ..Figures::default()
-            };
+        let warns = self.warnings;
+        let Some(entry) = self.entry(key) else {
+            return;
+        };
+        let (so_far, first) = arenas.so_far();
+        entry.report.so_far = so_far;
+        if warns {
+            let largest_bytes = arenas.largest_refusal_bytes();
+            let problems = problems_so_far(&so_far, arenas.settings(), largest_bytes, first);
+            entry.warned.warn_so_far(&entry.report.label, problems);
         }
     }
 

@@ -293,6 +293,12 @@ impl Store {
         self.largest_refusal_bytes.load(Relaxed)
     }
 
+    /// Returns the refusals since the last [`take_refusals`](Self::take_refusals), and leaves them.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn refusals_so_far(&self) -> u32 {
+        self.refusals.load(Relaxed)
+    }
+
     /// Returns the refusals since the last call.
     pub(crate) fn take_refusals(&self) -> u32 {
         // Without a refusal there is nothing to exchange, which is slower than a look.

@@ -87,6 +87,15 @@ impl Misses {
         }
     }
 
+    /// Returns what [`end_period`](Self::end_period) would, and leaves it.
+    #[cfg(feature = "bevy")]
+    pub(super) fn so_far(&self) -> (u64, u64, Option<StaleLookup>) {
+        match self.count.load(Relaxed) {
+            0 => (0, 0, None),
+            count => (count, self.panics.load(Relaxed), *self.first()),
+        }
+    }
+
     fn first(&self) -> MutexGuard<'_, Option<StaleLookup>> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }

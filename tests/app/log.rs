@@ -115,3 +115,53 @@ fn a_plugin_that_finds_no_arenas_says_once_what_to_add() {
         ))
     );
 }
+
+#[test]
+fn a_prefix_that_no_diagnostic_can_have_is_told_and_publishes_nothing() {
+    for prefix in ["", "/", "a//b", "a/"] {
+        let mut app = App::new();
+        let lines = logged(|| {
+            app.add_plugins(FrameArenaPacePlugin::<Dungeon> {
+                diagnostics_prefix: Some(prefix.into()),
+                ..FrameArenaPacePlugin::by_hand()
+            });
+        });
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with("WARN `Dungeon arenas` publish no figures"),
+            "{lines:?}"
+        );
+        app.update();
+        assert!(app.world().contains_resource::<ArenasOf<Dungeon>>());
+    }
+}
+
+#[test]
+fn the_problems_of_a_level_are_told_while_it_runs() {
+    let mut app = app();
+    app.add_plugins(FrameArenaPacePlugin::<Dungeon> {
+        settings: FrameArenaSettings {
+            worker_limit_bytes: Some(4096),
+            ..Default::default()
+        },
+        ..FrameArenaPacePlugin::by_hand()
+    });
+    let arenas = app.world().resource::<ArenasOf<Dungeon>>();
+    assert!(arenas.local().try_alloc([0_u8; 5000]).is_err());
+    let lines = frame(&mut app);
+    assert!(
+        lines.iter().any(|line| line.starts_with(
+            "WARN Dungeon arenas: refused allocations in this period so far: 1, of up to 4.9 KiB"
+        )),
+        "{lines:?}"
+    );
+    let end = app
+        .world_mut()
+        .run_system_cached(ArenasOf::<Dungeon>::end_period);
+    end.expect("it runs");
+    let again = frame(&mut app);
+    assert!(
+        !again.iter().any(|line| line.starts_with("WARN")),
+        "once: {again:?}"
+    );
+}

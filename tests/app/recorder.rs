@@ -1,13 +1,18 @@
 //! The record of a run, and the settings it recommends.
 
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use bevy_app::{App, AppExit};
+use bevy_app::{App, AppExit, Update};
+use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
-    FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin, FrameArenaSettings, FrameArenas,
+    ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin,
+    FrameArenaSettings, FrameArenas,
 };
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
+
+use crate::common::panics::panics;
 
 const KIB: usize = 1 << 10;
 
@@ -160,4 +165,72 @@ fn the_table_is_written_when_the_app_exits() {
     let written = std::fs::read_to_string(&file).expect("the table is there");
     std::fs::remove_file(&file).expect("it can go");
     assert!(written.lines().count() > 3);
+}
+
+/// An app with a recorder, and the file that it writes to.
+fn app_with_file(name: &str) -> (App, PathBuf) {
+    let file = std::env::temp_dir().join(format!("frame_arena_{name}_{}.csv", std::process::id()));
+    let recorder = FrameArenaRecorderPlugin {
+        file: Some(file.clone()),
+        ..Default::default()
+    };
+    (app(Default::default(), recorder), file)
+}
+
+fn lines_in(file: &Path) -> usize {
+    let written = std::fs::read_to_string(file).expect("the table is there");
+    std::fs::remove_file(file).expect("it can go");
+    written.lines().count()
+}
+
+#[test]
+fn the_table_is_written_when_the_world_is_dropped_or_a_system_panics() {
+    if cfg!(miri) {
+        return; // It has no files.
+    }
+    let (mut dropped, file) = app_with_file("dropped");
+    play(&mut dropped);
+    let lines = dropped.world().resource::<FrameArenaRecorder>().csv();
+    drop(dropped);
+    assert_eq!(lines_in(&file), lines.lines().count());
+
+    let (mut app, file) = app_with_file("panic");
+    assert!(panics(move || {
+        play(&mut app);
+        app.add_systems(Update, || panic!("on purpose"));
+        app.update();
+    }));
+    assert!(lines_in(&file) > 3);
+}
+
+#[test]
+fn the_table_is_written_when_the_app_exits_after_the_record_of_its_frame() {
+    if cfg!(miri) {
+        return; // It has no files.
+    }
+    let (mut app, file) = app_with_file("late");
+    play(&mut app);
+    app.set_runner(|mut app| {
+        app.update();
+        app.world_mut().write_message(AppExit::Success);
+        AppExit::Success
+    });
+    app.run();
+    assert!(lines_in(&file) > 3);
+}
+
+#[test]
+fn the_settings_of_a_level_keep_what_its_plugin_set() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level>::ending_with(Update));
+    app.add_systems(Update, |arenas: Res<ArenasOf<Level>>| {
+        arenas.local().alloc([0_u8; 1000]);
+    });
+    app.update();
+    let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    assert!(
+        advice.contains("    lives_for: LivesFor::OnePeriod,\n    trim_after_frames: Some(0),\n"),
+        "{advice}"
+    );
 }
