@@ -68,7 +68,7 @@ impl FrameArenaDiagnosticsPlugin {
     pub const REFUSALS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/refusals");
     /// Generations that a lease keeps from being recycled.
     pub const PARKED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/parked");
-    /// Bytes of the blocks that task arenas and their results held: a part of `HELD`.
+    /// Mebibytes of the blocks that task arenas and their results held: a part of `HELD`.
     pub const TASKS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/tasks");
     /// Lookups of stale or foreign handles.
     pub const STALE: DiagnosticPath = DiagnosticPath::const_new("frame_arena/stale");
@@ -128,7 +128,7 @@ static FIGURES: [Figure; 11] = {
         (Frame::WORKERS, "", |it| it.active_workers as f64),
         (Frame::HELD, MEMORY, |it| mebibytes(it.held_bytes)),
         (Frame::REFUSALS, "", |it| it.refusals as f64),
-        (Frame::TASKS, "bytes", |it| it.task_bytes as f64),
+        (Frame::TASKS, MEMORY, |it| mebibytes(it.task_bytes)),
         (Frame::PARKED, "", |it| it.parked as f64),
         (Frame::STALE, "", |it| it.stale_lookups as f64),
     ]

@@ -77,7 +77,7 @@ fn memory_is_given_in_mebibytes_and_counts_are_plain() {
             "{name}"
         );
     }
-    assert_eq!(count_without_sites(store), 10 + 1);
+    assert_eq!(count_without_sites(store), 11 + 1);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn workers_with_ever_new_names_do_not_fill_the_store() {
         app.update();
     }
     let store = app.world().resource::<DiagnosticsStore>();
-    assert_eq!(count_without_sites(store), 10 + 64);
+    assert_eq!(count_without_sites(store), 11 + 64);
 }
 
 #[test]
