@@ -62,6 +62,14 @@ impl Figures {
         self.stale_panics += stale_panics;
     }
 
+    /// Adds the memory of a worker: all that is measured by worker.
+    #[inline]
+    pub(crate) fn add_memory(&mut self, worker: &Self) {
+        self.used_bytes += worker.used_bytes;
+        self.peak_bytes += worker.peak_bytes;
+        self.held_bytes += worker.held_bytes;
+    }
+
     /// Takes in another period: the highest bytes of both, and the sum of what is counted.
     #[cfg(feature = "bevy")]
     pub(crate) fn merge(&mut self, other: &Self) {

@@ -154,10 +154,10 @@ impl FrameUsage {
 
     /// Adds one thread's figures.
     fn add(&mut self, line: usize, figures: &Figures) {
-        self.figures.add(figures);
+        self.figures.add_memory(figures);
         self.active_workers += 1;
         let worker = &mut self.workers[line];
-        worker.figures.add(figures);
+        worker.figures.add_memory(figures);
         worker.idle_frames = 0;
         worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
     }

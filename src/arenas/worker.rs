@@ -95,6 +95,7 @@ impl Worker {
     }
 
     /// Returns what others may see of the arena.
+    #[inline]
     pub(super) fn figures(&self) -> Figures {
         // SAFETY: a shared reference to the arena, as its owner has; `arena_mut` is not called
         // meanwhile. Of the arena, only its figures are used, which any thread may read.
