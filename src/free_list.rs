@@ -37,8 +37,9 @@ const QUICK_SIZES: usize = 64;
 /// [`rlsf`](https://docs.rs/rlsf) (two-level segregated fit). If all of that is not enough, the list
 /// takes more of the arena, at least as much as it has.
 ///
-/// **A container of another crate aborts the process if the arena refuses**, as it may under a budget
-/// or [`OverflowPolicy::Fail`](crate::OverflowPolicy::Fail): the trait `Allocator` has no room for the
+/// **A container of another crate aborts the process if the arena refuses**, as it may under a
+/// [budget](crate::FrameArenaSettings::budget_bytes) or a
+/// [limit](crate::FrameArenaSettings::worker_limit_bytes): the trait `Allocator` has no room for the
 /// reason. Call [`try_reserve`](Self::try_reserve) before filling one, or the container's own
 /// `try_reserve` and, if that fails, [`last_error`](Self::last_error).
 ///

@@ -6,6 +6,10 @@
 //! allocating moves a pointer, and freeing a frame's allocations, however many, is the same few steps
 //! for each worker; only shared values with a destructor are visited.
 //!
+//! All workers, generations, scratch and tasks take blocks from one store, and return them when their
+//! data is no longer readable. So the memory follows the use of all workers together. Once warm, a
+//! frame does not call the global allocator.
+//!
 //! # How long things live
 //!
 //! ```text
@@ -34,6 +38,8 @@
 //! | memory for the rest of this system | [`FrameArenas::local`], [`FrameArena`], [`FrameVec`] |
 //! | temporary memory, used again at once | [`Scratch`] |
 //! | one list out of a `par_iter` | [`FrameArenas::collector`], [`FrameCollector`] |
+//! | the cells of a grid, one list for each key | [`FrameCollector::share_cells`], [`FrameCollector::share_cell_map`] |
+//! | what was added and removed since the last frame | [`TwoFrames`], [`changes`] |
 //! | data for other systems, or the next frame | [`FrameVec::share`], [`FrameArena::share`], [`FrameHandle`] |
 //! | data for a task | [`FrameArenas::lease_handle`], [`FrameLease`] |
 //! | a task's own memory, and its result | [`FrameArenas::task_arena`], [`TaskArena`], [`TaskResult`] |
@@ -109,7 +115,7 @@
 //! - no method that takes `&self` recycles, rewinds or moves memory; what is handed out borrows
 //!   the arenas, so `swap(&mut self)` waits for it at compile time;
 //! - a handle resolves only in the generation whose stamp it carries, and no stamp is given twice
-//!   in a process: not to another frame, world or app;
+//!   in a process: not to another frame, task, world or app;
 //! - a generation is recycled only when `Arc::get_mut` proves that no lease is left;
 //! - a thread uses only the arena it has claimed, and a claim ends when the generation is recycled:
 //!   not when its thread ends, for a thread may use what it kept in thread locals after that;
@@ -117,7 +123,7 @@
 //!
 //! *Checked* by the compiler (`tests/compile_fail`), by tests of each behaviour and each attack
 //! (`tests`), by a model of random programs, and by sanitizers and valgrind over
-//! them: `docs/PROOF.md` names, for each guard, the test that fails without it.
+//! them. `.ci/guards` takes out each guard, and expects a test to fail without it: `docs/PROOF.md`.
 //!
 //! *Not promised:* that destructors run (a lease that is never dropped keeps its frame for ever),
 //! or that memory is wiped.
@@ -127,7 +133,8 @@
 //
 // error, settings, panics, stamp   what everybody needs; numbers that are never given twice
 // sites         which line asked for memory; [sites] or empty
-// arena/        one region: pure arithmetic (bump, growth, peaks), cursor, chunks, destructors
+// figures       what is measured, declared once
+// arena/        one region: pure arithmetic (bump, sizes), blocks and their store, cursor, destructors
 // containers/   FrameVec and the others, over one raw buffer of an arena
 // handles/      FrameHandle, its errors, sharing
 // arenas/       all workers of a period: claims, generations, ring, parking, meter, swap, leases,

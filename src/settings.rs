@@ -81,8 +81,9 @@ impl Default for FrameArenaSettings {
 
 /// For how many periods of its arenas data can be read: its own, and the ones after it.
 ///
-/// Each period beyond the first costs one more generation of memory, and cache misses: a frame that
-/// writes to the memory of the frame before the last finds it cold.
+/// Each period beyond the first costs the memory of one more generation, except in arenas that shared
+/// nothing, and cache misses: a frame that writes to the memory of the frame before the last finds it
+/// cold.
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenaSettings, FrameArenas, LivesFor};

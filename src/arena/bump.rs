@@ -172,7 +172,7 @@ mod tests {
     }
 
     /// All cursors, ends, sizes and alignments of eight bits: at the lowest addresses and at the highest
-    /// that a chunk may have.
+    /// that a block may have.
     #[test]
     fn all_inputs_of_eight_bits_are_placed_at_the_lowest_place_or_refused() {
         let step = if cfg!(miri) { 31 } else { 1 };
