@@ -231,8 +231,6 @@ fn work(arena: TaskArena, shared: &Arc<()>) -> TaskResult<[u64]> {
     arena.finish(list)
 }
 
-// With `sites`, each arena has a table of lines, and a task arena is a new one.
-#[cfg(not(feature = "sites"))]
 #[test]
 fn a_warm_round_trip_of_tasks_makes_no_call_to_the_global_allocator() {
     let _turn = TURN.lock();
@@ -275,7 +273,8 @@ fn a_warm_round_trip_of_tasks_makes_no_call_to_the_global_allocator() {
     CALLS.store(0, Relaxed);
     for _ in 0..50 {
         frame(&mut arenas);
-        assert_eq!(CALLS.load(Relaxed), 0);
+        // With `sites`, each arena has a table of lines, and a task arena is a new one.
+        assert!(cfg!(feature = "sites") || CALLS.load(Relaxed) == 0);
     }
     arenas.trim();
     (0..2).for_each(|_| arenas.swap());
