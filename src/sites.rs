@@ -180,8 +180,10 @@ pub(crate) fn finish(list: &mut [SiteUsage]) {
 ///
 /// One site is open: the one that asked last. The bytes it took are known when another one opens, or
 /// when the period ends. The owner of the arena and the swap lock it in turn, so nobody waits.
+///
+/// What the global allocator has no memory for is not recorded.
 #[derive(Debug, Default)]
-pub(crate) struct SiteTable(OnceLock<Box<Mutex<Rows>>>);
+pub(crate) struct SiteTable(OnceLock<Vec<Mutex<Rows>>>);
 
 #[derive(Debug, Default)]
 struct Rows {
@@ -199,7 +201,9 @@ impl SiteTable {
     #[inline(always)]
     pub(crate) fn open(&self, site: Site, used_bytes: impl FnOnce() -> usize) {
         if IS_ON {
-            self.rows().open(site, used_bytes());
+            if let Some(mut rows) = self.rows() {
+                rows.open(site, used_bytes());
+            }
         }
     }
 
@@ -207,8 +211,9 @@ impl SiteTable {
     #[inline(always)]
     pub(crate) fn note_peak(&self, used_bytes: impl FnOnce() -> usize) {
         if IS_ON {
-            let mut rows = self.rows();
-            rows.peak_bytes = rows.peak_bytes.max(used_bytes());
+            if let Some(mut rows) = self.rows() {
+                rows.peak_bytes = rows.peak_bytes.max(used_bytes());
+            }
         }
     }
 
@@ -216,10 +221,11 @@ impl SiteTable {
     #[inline(always)]
     pub(crate) fn note_refusal(&self) {
         if IS_ON {
-            let mut rows = self.rows();
-            let open = rows.open;
             // An arena that was not asked for by a line has no site.
-            if let Some(row) = rows.rows.get_mut(open) {
+            if let Some(mut rows) = self.rows()
+                && let open = rows.open
+                && let Some(row) = rows.rows.get_mut(open)
+            {
                 row.figures.refusals += 1;
             }
         }
@@ -229,9 +235,11 @@ impl SiteTable {
     #[inline(always)]
     pub(crate) fn note_stale(&self, site: Site) {
         if IS_ON {
-            let mut rows = self.rows();
-            let index = rows.row_of(site);
-            rows.rows[index].figures.stale_lookups += 1;
+            if let Some(mut rows) = self.rows()
+                && let Some(index) = rows.row_of(site)
+            {
+                rows.rows[index].figures.stale_lookups += 1;
+            }
         }
     }
 
@@ -239,15 +247,17 @@ impl SiteTable {
     #[inline(always)]
     pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
         if IS_ON {
-            self.rows().take(used_bytes, |usage| add_to(list, usage));
+            if let Some(mut rows) = self.rows() {
+                rows.take(used_bytes, |usage| add_to(list, usage));
+            }
         }
     }
 
     /// Moves the figures of a period of scratch to a list.
     #[inline(always)]
     pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
-        if IS_ON {
-            self.rows().take(0, |usage| {
+        if IS_ON && let Some(mut rows) = self.rows() {
+            rows.take(0, |usage| {
                 let scratch_bytes = usage.peak_bytes;
                 let figures = Figures {
                     used_bytes: 0,
@@ -266,9 +276,16 @@ impl SiteTable {
         }
     }
 
-    fn rows(&self) -> MutexGuard<'_, Rows> {
-        let rows = self.0.get_or_init(Box::default);
-        rows.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rows(&self) -> Option<MutexGuard<'_, Rows>> {
+        if self.0.get().is_none() {
+            let mut table = Vec::new();
+            table.try_reserve_exact(1).ok()?;
+            table.push(Mutex::default());
+            // Another thread may have been first.
+            drop(self.0.set(table));
+        }
+        let rows = self.0.get()?.first()?;
+        Some(rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -277,9 +294,11 @@ impl Rows {
         let is_open = self.rows.get(self.open).is_some_and(|it| it.site == site);
         if !is_open {
             self.close(used_bytes);
-            self.open = self.row_of(site);
+            self.open = self.row_of(site).unwrap_or(usize::MAX);
         }
-        self.rows[self.open].look_ups += 1;
+        if let Some(row) = self.rows.get_mut(self.open) {
+            row.look_ups += 1;
+        }
     }
 
     /// Gives the open site what it took.
@@ -297,17 +316,18 @@ impl Rows {
         self.peak_bytes = 0;
     }
 
-    fn row_of(&mut self, site: Site) -> usize {
+    fn row_of(&mut self, site: Site) -> Option<usize> {
         let known = |site| self.rows.iter().position(|row| row.site == site);
         let is_full = self.rows.len() >= MAX_SITES - 1;
         let site = match known(site) {
-            Some(index) => return index,
+            Some(index) => return Some(index),
             None if is_full => Site::Others,
             None => site,
         };
-        known(site).unwrap_or_else(|| {
+        known(site).or_else(|| {
+            self.rows.try_reserve(1).ok()?;
             self.rows.push(SiteUsage::of(site));
-            self.rows.len() - 1
+            Some(self.rows.len() - 1)
         })
     }
 
