@@ -200,63 +200,53 @@ impl SiteTable {
     /// Counts a look-up: what is taken from now on is for this site.
     #[inline(always)]
     pub(crate) fn open(&self, site: Site, used_bytes: impl FnOnce() -> usize) {
-        if IS_ON {
-            if let Some(mut rows) = self.rows() {
-                rows.open(site, used_bytes());
-            }
+        if let Some(mut rows) = self.rows() {
+            rows.open(site, used_bytes());
         }
     }
 
     /// Notes how much is in use, before some of it is freed.
     #[inline(always)]
     pub(crate) fn note_peak(&self, used_bytes: impl FnOnce() -> usize) {
-        if IS_ON {
-            if let Some(mut rows) = self.rows() {
-                rows.peak_bytes = rows.peak_bytes.max(used_bytes());
-            }
+        if let Some(mut rows) = self.rows() {
+            rows.peak_bytes = rows.peak_bytes.max(used_bytes());
         }
     }
 
     /// Notes that a limit refused memory to the open site.
     #[inline(always)]
     pub(crate) fn note_refusal(&self) {
-        if IS_ON {
-            // An arena that was not asked for by a line has no site.
-            if let Some(mut rows) = self.rows()
-                && let open = rows.open
-                && let Some(row) = rows.rows.get_mut(open)
-            {
-                row.figures.refusals += 1;
-            }
+        // An arena that was not asked for by a line has no site.
+        if let Some(mut rows) = self.rows()
+            && let open = rows.open
+            && let Some(row) = rows.rows.get_mut(open)
+        {
+            row.figures.refusals += 1;
         }
     }
 
     /// Notes that a line looked a stale handle up. Any number of threads may do this at once.
     #[inline(always)]
     pub(crate) fn note_stale(&self, site: Site) {
-        if IS_ON {
-            if let Some(mut rows) = self.rows()
-                && let Some(index) = rows.row_of(site)
-            {
-                rows.rows[index].figures.stale_lookups += 1;
-            }
+        if let Some(mut rows) = self.rows()
+            && let Some(index) = rows.row_of(site)
+        {
+            rows.rows[index].figures.stale_lookups += 1;
         }
     }
 
     /// Moves the figures of the period that ends to a list.
     #[inline(always)]
     pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
-        if IS_ON {
-            if let Some(mut rows) = self.rows() {
-                rows.take(used_bytes, |usage| add_to(list, usage));
-            }
+        if let Some(mut rows) = self.rows() {
+            rows.take(used_bytes, |usage| add_to(list, usage));
         }
     }
 
     /// Moves the figures of a period of scratch to a list.
     #[inline(always)]
     pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
-        if IS_ON && let Some(mut rows) = self.rows() {
+        if let Some(mut rows) = self.rows() {
             rows.take(0, |usage| {
                 let scratch_bytes = usage.peak_bytes;
                 let figures = Figures {
@@ -276,7 +266,13 @@ impl SiteTable {
         }
     }
 
+    /// Returns the rows, if the feature is on.
+    #[inline(always)]
     fn rows(&self) -> Option<MutexGuard<'_, Rows>> {
+        if IS_ON { self.find_rows() } else { None }
+    }
+
+    fn find_rows(&self) -> Option<MutexGuard<'_, Rows>> {
         if self.0.get().is_none() {
             let mut table = Vec::new();
             table.try_reserve_exact(1).ok()?;
