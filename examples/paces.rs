@@ -1,12 +1,11 @@
-//! Goal: see what lives for a frame, a fixed step, a level and as long as it likes, at 144 frames a
-//! second.
+//! Goal: see how long data lives at 144 frames a second: for a frame, a fixed step, a level, or until it
+//! is removed.
 
 use std::time::Duration;
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::prelude::*;
-use bevy_frame_arena::{Pool, PoolKey};
 use bevy_state::app::StatesPlugin;
 use bevy_state::prelude::*;
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
@@ -47,10 +46,10 @@ enum Game {
     Menu,
 }
 
-/// Names a pace: what `OnExit(Game::Playing)` ends.
+/// Names the pace that `OnExit(Game::Playing)` ends.
 struct Level;
 
-/// What was shared, each at its own pace. Unset at first.
+/// Handles and keys of data at different paces. Unset at first.
 #[derive(Resource, Default)]
 struct Shared {
     enemies: FrameHandle<[u32]>,
@@ -63,7 +62,7 @@ struct Shared {
 #[derive(Message)]
 struct Order(FrameHandle<str>);
 
-/// Lives until it has hit something, whatever ends meanwhile.
+/// Lives until it is removed, whichever periods end meanwhile.
 struct Arrow {
     steps_left: u32,
 }
@@ -101,7 +100,7 @@ fn obey(
     mut shared: ResMut<Shared>,
 ) {
     for order in orders.read() {
-        let step = arenas.frame();
+        let step = arenas.period();
         println!("            | step {step} obeys: {}", &arenas[order.0]);
         shared.arrow = Some(arrows.insert(Arrow { steps_left: 2 }));
     }
@@ -114,7 +113,7 @@ fn fly(mut arrows: ResMut<Pool<Arrow>>) {
     });
 }
 
-/// The level is still there for the systems that see it off.
+/// The data of the level is still readable in the schedule that ends it.
 fn save_score(arenas: Res<ArenasOf<Level>>, shared: Res<Shared>) {
     println!(
         "            | the level ends with {} tiles",
@@ -133,8 +132,8 @@ fn show(
     let arrow = shared.arrow.map(|key| word(arrows.get(key).is_some()));
     println!(
         "{:5} {:5} | {:8}  {:8}  {:8}  {}",
-        frame.frame(),
-        step.frame(),
+        frame.period(),
+        step.period(),
         word(frame.get(shared.enemies).is_some()),
         word(step.get(shared.order).is_some()),
         arrow.unwrap_or_default(),

@@ -63,8 +63,8 @@ struct Object {
 #[derive(Component)]
 struct View {
     angle: f32,
-    /// What this view sees, nearest first.
-    visible: Option<FrameHandle<[Entity]>>,
+    /// The visible objects, nearest first.
+    visible: FrameHandle<[Entity]>,
 }
 
 #[derive(Resource, Default)]
@@ -81,7 +81,7 @@ fn spawn(mut commands: Commands) {
     for n in 0..VIEWS {
         commands.spawn(View {
             angle: n as f32 / VIEWS as f32,
-            visible: None,
+            visible: FrameHandle::default(),
         });
     }
 }
@@ -93,28 +93,29 @@ fn turn_views(mut views: Query<&mut View>) {
 }
 
 fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Object)>, mut views: Query<&mut View>) {
-    // Few views with much to do each: one batch for each of them.
+    // Few views with much work each: one batch for each of them.
     let views = views
         .par_iter_mut()
         .batching_strategy(BatchingStrategy::fixed(1));
     views.for_each(|mut view| {
-        let arena = arenas.local();
-        let mut hits = arena.vec();
+        // The distances are needed only here, so they are in scratch, and the frame keeps the sorted list.
+        let scratch = arenas.scratch();
+        let mut hits = scratch.vec();
         for (entity, object) in &objects {
             if (object.angle - view.angle).abs() < 0.1 {
                 hits.push((object.distance, entity));
             }
         }
         hits.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        view.visible = Some(arena.share_iter(hits.iter().map(|hit| hit.1)));
+        let nearest_first = hits.iter().map(|hit| hit.1);
+        view.visible = arenas.local().share_iter(nearest_first);
     });
 }
 
 fn draw_previous(arenas: Res<FrameArenas>, views: Query<&View>, mut drawn: ResMut<Drawn>) {
-    // Before `cull` has run, the lists are those of the previous frame.
+    // Until `cull` runs, the lists are those of the previous frame. In the first frame there are none, and `slice`
+    // returns an empty one.
     for view in &views {
-        if let Some(list) = view.visible {
-            drawn.0 += arenas[list].len();
-        }
+        drawn.0 += arenas.slice(view.visible).len();
     }
 }

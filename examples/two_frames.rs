@@ -1,4 +1,4 @@
-//! Goal: react to what came into view and what left since the last frame, without bookkeeping.
+//! Goal: react to objects that came into view or left since the last frame, without bookkeeping.
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -20,7 +20,7 @@ fn main() {
 #[derive(Component)]
 struct Place(u64);
 
-/// What is in view, in this frame and the one before.
+/// The objects in view, in this frame and the one before.
 #[derive(Resource, Default)]
 struct Visible(TwoFrames<Entity>);
 
@@ -29,7 +29,7 @@ fn spawn(mut commands: Commands) {
 }
 
 fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Place)>, mut visible: ResMut<Visible>) {
-    let view = arenas.frame() * 2..arenas.frame() * 2 + 5;
+    let view = arenas.period() * 2..arenas.period() * 2 + 5;
     let list = arenas.collector();
     objects.par_iter().for_each_init(
         || list.batch(),
@@ -44,7 +44,7 @@ fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Place)>, mut visible:
 }
 
 fn react(arenas: Res<FrameArenas>, visible: Res<Visible>) {
-    println!("frame {}:", arenas.frame());
+    println!("frame {}:", arenas.period());
     // One pass over both lists, in place.
     for change in visible.0.changes(&arenas) {
         match change {

@@ -1,9 +1,7 @@
 //! The Bevy side: plugins, schedules, diagnostics and the hand-over to other worlds.
 
-mod clock;
 mod diagnostics;
 mod edges;
-mod extracted_frame;
 mod log;
 mod pace;
 mod pace_plugin;
@@ -12,24 +10,21 @@ mod period;
 mod plugin;
 mod problems;
 mod recorder;
+#[cfg(feature = "reflect")]
+mod reflect;
 mod report;
 mod sub_app;
 
-#[cfg(feature = "overlay")]
-pub(crate) use self::clock::{Timer, now};
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
-pub use self::extracted_frame::ExtractedFrame;
-#[cfg(feature = "overlay")]
-pub(crate) use self::log::Count;
 pub use self::log::FrameArenaLogPlugin;
+#[cfg(feature = "overlay")]
+pub(crate) use self::log::{Count, Timer, WithoutReport, now};
 pub use self::pace::{ArenasOf, FixedStep};
 pub use self::pace_plugin::{FrameArenaPacePlugin, PaceEnd};
-pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule, FrameArenaSystems};
+pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Cause, Problem, is_near, problems_of};
+pub(crate) use self::problems::{Problem, is_near, problems_of};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
-#[cfg(feature = "overlay")]
-pub(crate) use self::report::WithoutReport;
 pub use self::report::{ArenaReport, FrameArenaReport};
-pub use self::sub_app::FrameArenaSubAppPlugin;
+pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
 pub(crate) use crate::error::Bytes;

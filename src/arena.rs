@@ -8,14 +8,15 @@ mod chain;
 mod cursor;
 mod drops;
 mod figures;
+mod free;
 mod owner;
 mod poison;
 mod refill;
 mod reset;
-mod scope;
 mod sizes;
 mod slices;
 mod store;
+mod store_of;
 mod sync;
 mod values;
 
@@ -31,40 +32,39 @@ use self::chain::Chain;
 use self::cursor::Cursor;
 use self::drops::DropList;
 pub(crate) use self::drops::RoomForDrop;
+pub(crate) use self::free::Window;
 pub(crate) use self::owner::OnOneThread;
 use self::owner::{OwnerOnly, ThreadBound};
 use self::reset::marks_dead;
-pub use self::scope::ArenaScope;
 pub(crate) use self::sizes::Purpose;
-pub(crate) use self::store::{Memory, Returning, Store, Window};
+pub(crate) use self::slices::{array_layout, too_long};
+pub(crate) use self::store::{Memory, Returning, Store};
+use self::store_of::StoreOf;
 pub(crate) use self::values::put;
-pub(crate) use self::values::refuse_destructors;
 use crate::error::{ArenaError, fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_BLOCK_BYTES};
 use crate::sites::{Site, SiteTable};
-use crate::stamp::{self, Stamp, UNSET};
+use crate::stamp::{self, Stamp};
 
 /// A bump region: allocation moves a cursor, and everything is freed at once.
 ///
-/// The arenas of a game come from [`FrameArenas::local`](crate::FrameArenas::local), one for
-/// each worker thread and frame; one made with [`new`](Self::new) is standalone and is freed by
-/// [`reset`](Self::reset).
+/// [`FrameArenas::local`](crate::FrameArenas::local) returns the calling worker's arena of the current frame.
+/// An arena made with [`new`](Self::new) is standalone: its owner frees it with [`reset`](Self::reset).
 ///
-/// Destructors do not run for what `alloc` returns, so it refuses types that have one, at compile
-/// time. Put such values into a [`FrameBox`](crate::FrameBox) or [`FrameVec`](crate::FrameVec),
-/// which drop them at the end of the scope, or [`share`](Self::share) them: they are then dropped
-/// when the frame's memory is recycled.
+/// `alloc` never runs destructors, and rejects types that have one at compile time. Put such values into a
+/// [`FrameBox`](crate::FrameBox) or [`FrameVec`](crate::FrameVec), which drop them at the end of the scope,
+/// or [`share`](Self::share) them: shared values are dropped when the arena is recycled.
 ///
-/// Each method that allocates has a `try_` twin that returns an [`ArenaError`] where the plain
-/// one panics with the same text.
+/// Each method that allocates has a `try_` twin, which returns an [`ArenaError`] where the plain method
+/// panics with the same text.
 ///
 /// | | a reference, within the system | a handle, for other systems and the next frame | a container, which grows and drops |
 /// |---|---|---|---|
 /// | a value | [`alloc`], [`alloc_with`] | [`share`], [`share_with`] | [`boxed`] |
 /// | a copy of a slice | [`alloc_slice_copy`] | [`share_slice_copy`] | [`vec`], `extend_from_slice` |
-/// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_with`](Self::alloc_slice_fill_with) | [`share_slice_fill_with`] | [`vec`], `resize` |
-/// | what an iterator yields | [`alloc_slice_fill_iter`] | [`share_iter`] | [`collect`] |
+/// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_with`](Self::alloc_slice_fill_with) | [`share_iter`] | [`vec`], `resize` |
+/// | the elements of an iterator | [`collect`], `leak` | [`share_iter`] | [`collect`] |
 /// | a slice that is aligned | [`alloc_slice_aligned`] | | |
 /// | text | [`alloc_str`], [`alloc_fmt`] | [`share_str`], [`share_fmt`] | [`string`] |
 /// | raw memory | [`alloc_layout`] | | |
@@ -79,8 +79,6 @@ use crate::stamp::{self, Stamp, UNSET};
 /// [`share_slice_copy`]: Self::share_slice_copy
 /// [`vec`]: Self::vec
 /// [`alloc_slice_fill_copy`]: Self::alloc_slice_fill_copy
-/// [`share_slice_fill_with`]: Self::share_slice_fill_with
-/// [`alloc_slice_fill_iter`]: Self::alloc_slice_fill_iter
 /// [`share_iter`]: Self::share_iter
 /// [`collect`]: Self::collect
 /// [`alloc_slice_aligned`]: Self::alloc_slice_aligned
@@ -105,8 +103,8 @@ use crate::stamp::{self, Stamp, UNSET};
 /// arena.reset();
 /// assert_eq!(arena.used_bytes(), 0);
 /// ```
-// Aligned so that neighbours in a `ThreadLocal` share no cache line, nor the pair that is
-// prefetched. What each allocation touches comes first.
+// Aligned so that neighbours in a `ThreadLocal` share neither a cache line nor a prefetched pair of lines.
+// The fields of the fast path come first.
 #[doc(alias = "bump")]
 #[doc(alias = "linear allocator")]
 #[doc(alias = "frame allocator")]
@@ -114,47 +112,44 @@ use crate::stamp::{self, Stamp, UNSET};
 pub struct FrameArena {
     cursor: OwnerOnly<Cursor>,
     stamp: Stamp,
-    /// Whether a reset has more to do than to move the cursor: values to drop, memory to mark, or
-    /// blocks to give back.
+    /// Whether a reset has to do more than move the cursor: drop values, mark memory, or return blocks.
     needs_cleanup: OwnerOnly<Cell<bool>>,
     fill_recycled: bool,
     drops: OwnerOnly<DropList>,
     chain: OwnerOnly<Chain>,
-    /// The most bytes in use at once since the last reset, as of the last time that memory was freed
-    /// or a block was added. Atomic like all figures: other threads read it while the owner allocates.
+    /// The peak since the last reset, updated when memory is freed or a block is added. Atomic like all
+    /// figures: other threads read it while the owner allocates.
     peak_bytes: AtomicUsize,
-    /// The same over all periods.
+    /// The highest peak of all periods.
     highest_peak_bytes: AtomicUsize,
     /// The most bytes that may be in use at once.
     limit_bytes: usize,
-    /// A reset keeps a first block of up to this size: it is likely to be in the cache.
+    /// A reset keeps one block that is not larger than this: it is likely to be in the cache.
     kept_bytes: usize,
-    store: Arc<Store>,
-    /// The stamp of the newest scope, or `UNSET`.
-    scope_stamp: Stamp,
-    /// Who asked for it, if the feature `sites` is on.
+    store: StoreOf,
+    /// The sites that asked for the arena, with the feature `sites`.
     sites: SiteTable,
-    /// Makes the arena `!Sync` by itself, so that the compiler names it.
+    /// The only field that makes the arena `!Sync`, so that compiler errors show its message.
     _bound: ThreadBound,
 }
 
 // SAFETY:
 // - the blocks and the drop list are owned by the arena and have no thread affinity;
 // - values in the drop list are `Send` (see `drop_at_recycle`);
-// - what handles name in the arena's memory is `Send` and `Sync`;
-// - whatever else lies there is borrowed from the arena, which does not move meanwhile.
+// - data behind handles is `Send` and `Sync`;
+// - all other data is borrowed from the arena, which does not move while it is borrowed.
 unsafe impl Send for FrameArena {}
 
-// A panic leaves no state half-made: see the tests of panics.
+// A panic leaves the arena in a consistent state: see the tests of panics.
 impl RefUnwindSafe for FrameArena {}
 impl UnwindSafe for FrameArena {}
 
-/// # Making one
+/// # Creating an arena
 impl FrameArena {
-    /// Creates a standalone arena that has `capacity_bytes` in one piece from the start.
+    /// Creates a standalone arena with room for `capacity_bytes` in its first block.
     ///
-    /// It takes further blocks when it is full; [`with_settings`](Self::with_settings) can set a
-    /// limit instead.
+    /// When it is full, it takes further blocks. [`with_settings`](Self::with_settings) can set a limit
+    /// instead.
     ///
     /// # Panics
     /// If the global allocator refuses.
@@ -179,10 +174,10 @@ impl FrameArena {
     /// # Errors
     /// [`ArenaError::AllocationFailed`] if the global allocator refuses.
     pub fn try_new(capacity_bytes: usize) -> Result<Self, ArenaError> {
-        let mut arena = Self::with_settings(&FrameArenaSettings {
+        let mut arena = Self::try_with_settings(&FrameArenaSettings {
             block_bytes: capacity_bytes,
             ..FrameArenaSettings::default()
-        });
+        })?;
         if capacity_bytes > 0 {
             arena.add_block(capacity_bytes)?;
             arena.kept_bytes = arena.kept_bytes.max(arena.held_bytes());
@@ -190,10 +185,13 @@ impl FrameArena {
         Ok(arena)
     }
 
-    /// Creates a standalone arena that takes no memory before its first allocation.
+    /// Creates a standalone arena. It takes its first block with its first allocation.
     ///
-    /// `trim_after_frames`, `lives_for` and `pretouch_bytes` have no effect on it: its owner calls
+    /// `trim_after_periods`, `lives_for` and `pretouch_bytes` have no effect on it: its owner calls
     /// [`reset`](Self::reset) and [`trim`](Self::trim).
+    ///
+    /// # Panics
+    /// If the global allocator refuses the 5 KiB for the arena's bookkeeping.
     ///
     /// # Examples
     /// ```
@@ -205,12 +203,25 @@ impl FrameArena {
     /// });
     /// assert!(arena.try_alloc([0_u8; 2000]).is_err());
     /// ```
+    #[track_caller]
     pub fn with_settings(settings: &FrameArenaSettings) -> Self {
-        let store = Arc::new(Store::new(settings));
-        Self::in_store(settings, store, stamp::standalone())
+        match Self::try_with_settings(settings) {
+            Ok(arena) => arena,
+            Err(error) => fail(error),
+        }
+    }
+
+    fn try_with_settings(settings: &FrameArenaSettings) -> Result<Self, ArenaError> {
+        let requested = size_of::<Store>();
+        let store = StoreOf::try_one(settings).ok_or(ArenaError::AllocationFailed { requested })?;
+        Ok(Self::with_store(settings, store, stamp::standalone()))
     }
 
     pub(crate) fn in_store(settings: &FrameArenaSettings, store: Arc<Store>, stamp: Stamp) -> Self {
+        Self::with_store(settings, StoreOf::Many(store), stamp)
+    }
+
+    fn with_store(settings: &FrameArenaSettings, store: StoreOf, stamp: Stamp) -> Self {
         Self {
             cursor: OwnerOnly(Cursor::nowhere()),
             stamp,
@@ -221,43 +232,42 @@ impl FrameArena {
             peak_bytes: AtomicUsize::new(0),
             highest_peak_bytes: AtomicUsize::new(0),
             limit_bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
-            kept_bytes: store.sizes().ordinary_bytes(),
+            kept_bytes: store.sizes().first_bytes(),
             store,
-            scope_stamp: UNSET,
             sites: SiteTable::default(),
             _bound: ThreadBound::new(),
         }
     }
 
-    /// Returns the stamp of the current period, for comparing.
+    /// Returns the stamp of the current period, for comparisons.
     #[inline(always)]
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
-    /// Returns the stamp for a handle to memory of this arena, and marks the arena as shared: it
-    /// keeps its blocks for as long as handles resolve.
+    /// Returns the stamp for a handle to memory of this arena, and marks the arena as shared. A shared arena
+    /// keeps its blocks for as long as its handles resolve.
     ///
-    /// Every handle gets its stamp here, or after [`take_shared`](Self::take_shared).
+    /// Every handle gets its stamp here, or after [`take_shared_for`](Self::take_shared_for).
     #[inline(always)]
     pub(crate) fn stamp_to_share(&self) -> Stamp {
         self.cursor.mark_shared();
         self.stamp
     }
-    /// Gives an empty arena the stamp of the period in which it is used next.
+    /// Sets the stamp of the period in which the arena is used next. The arena must be empty.
     pub(crate) fn set_stamp(&mut self, stamp: Stamp) {
         debug_assert_eq!(self.used_bytes(), 0);
         self.stamp = stamp;
     }
 
-    /// Returns the arena, and notes that a site asked for it.
+    /// Records the site that asked for the arena, and returns the arena.
     #[inline(always)]
     pub(crate) fn asked_for_at(&self, site: Site) -> &Self {
         self.sites.open(site, || self.used_now());
         self
     }
 
-    /// Returns the sites that asked for the arena, which any thread may read.
+    /// Returns the sites that asked for the arena. Any thread may read them.
     #[inline(always)]
     pub(crate) fn sites(&self) -> &SiteTable {
         &self.sites
@@ -269,15 +279,20 @@ impl FrameArena {
         self.cursor.take(size, align)
     }
 
-    /// Returns the bytes in use, as the owner sees them.
+    /// Returns the bytes in use. The value is exact only for the owner.
     #[inline]
     fn used_now(&self) -> usize {
-        self.chain.closed_bytes() + self.cursor.used_bytes()
+        // For another thread the distance may be meaningless, and the sum too large for an address. It is
+        // capped by `used_bytes`.
+        self.chain
+            .closed_bytes()
+            .wrapping_add(self.cursor.used_bytes())
     }
 }
 
-/// A standalone arena with small blocks, the first of which it takes with its first allocation.
+/// A standalone arena with small blocks. It takes its first block with its first allocation.
 impl Default for FrameArena {
+    #[track_caller]
     fn default() -> Self {
         Self::with_settings(&FrameArenaSettings {
             block_bytes: STANDALONE_BLOCK_BYTES,
@@ -304,7 +319,7 @@ impl fmt::Debug for FrameArena {
     }
 }
 
-/// Returns a pointer for an allocation of zero bytes.
+/// Returns the aligned, dangling pointer of a zero-sized allocation.
 fn dangling(layout: Layout) -> NonNull<u8> {
     NonNull::without_provenance(
         layout

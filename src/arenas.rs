@@ -1,4 +1,4 @@
-//! `FrameArenas`: the arenas of all workers, generation after generation.
+//! `FrameArenas`: the arenas of all workers, in all generations.
 #![expect(unsafe_code, reason = "resolves handles and remembered arenas")]
 
 mod changes;
@@ -6,6 +6,7 @@ mod claims;
 mod collector;
 mod generation;
 mod lease;
+mod linked;
 mod lookup;
 mod meter;
 mod misses;
@@ -15,6 +16,7 @@ mod parking;
 mod ring;
 mod scratch;
 mod swap;
+mod sync;
 mod task;
 mod task_book;
 mod thread;
@@ -22,10 +24,11 @@ mod usage;
 mod worker;
 
 use std::fmt;
-use std::sync::Arc;
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
 
-pub use self::changes::{Change, TwoFrames, changes, changes_by_key};
-pub use self::collector::{Batch, CellMap, Cells, CellsError, FrameCollector, GatherInto};
+pub use self::changes::{Change, TwoFrames, changes};
+pub use self::collector::{Batch, CellMap, Cells, FrameCollector, GatherInto};
 use self::generation::Common;
 pub use self::lease::{FrameLease, LeasedHandle};
 use self::meter::Meter;
@@ -40,19 +43,21 @@ pub use self::task::{TaskArena, TaskArenas, TaskMemory, TaskResult};
 pub use self::task_book::RunningTask;
 use self::task_book::TaskBook;
 pub use self::usage::{FrameUsage, WorkerUsage};
+#[cfg(feature = "bevy")]
+pub(crate) use self::usage::{TaskFigures, UsageSoFar};
 use crate::arena::{FrameArena, Store, Window};
 #[cfg(feature = "bevy")]
 use crate::figures::Figures;
-use crate::settings::FrameArenaSettings;
+use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings};
 use crate::sites::{Site, SiteTable};
-use crate::stamp::RunName;
+use crate::stamp::{self, RunName};
 
 /// The frame arenas of all worker threads, as a resource.
 ///
-/// Allocating takes `Res<FrameArenas>`, so any number of systems do it in parallel:
-/// [`local`](Self::local) is the calling worker's own [`FrameArena`]. What is allocated borrows the
-/// resource, and so the system; what must live longer is shared, and its handle resolves in this
-/// frame and the next.
+/// Allocating takes `Res<FrameArenas>`, so any number of systems can do it in parallel:
+/// [`local`](Self::local) returns the calling worker's own [`FrameArena`]. Allocations borrow the resource,
+/// and so cannot outlive the system. Data that must live longer is shared: its handle resolves in this frame
+/// and the next.
 ///
 /// ```text
 /// frame      N                     N+1                   N+2
@@ -75,8 +80,8 @@ use crate::stamp::RunName;
 /// assert!(error.to_string().contains("made 2 frames ago"));
 /// ```
 ///
-/// `FixedUpdate` runs never, once or many times a frame, so a handle may be stale in the next step:
-/// what steps read belongs in `ArenasOf<FixedStep>`, and what a level reads in `ArenasOf<Level>`.
+/// `FixedUpdate` runs any number of times per frame, so a handle may be stale in the next step. Use
+/// `ArenasOf<FixedStep>` for data that fixed steps read, and `ArenasOf<Level>` for data of a level.
 ///
 /// In Bevy, resources are components: a system with both `Res<FrameArenas>` and
 /// `Query<EntityMut>` (or `EntityRef` beside `ResMut`) conflicts with itself, unless the query is
@@ -84,30 +89,36 @@ use crate::stamp::RunName;
 #[doc(alias = "frame allocator")]
 #[doc(alias = "double buffer")]
 #[doc(alias = "temp")]
-#[cfg_attr(feature = "bevy", derive(bevy_ecs::resource::Resource))]
+#[cfg_attr(
+    feature = "bevy",
+    derive(bevy_ecs::resource::Resource),
+    component(on_add)
+)]
 pub struct FrameArenas {
     ring: Ring,
     parking: Parking,
     meter: Meter,
     scratch: ScratchStore,
-    frame: u64,
-    /// Periods until the next step of the window that decides what is given back.
+    period: u64,
+    /// Periods until the next step of the trim window.
     periods_to_step: u32,
-    /// How many swaps from now on give all memory back.
+    /// The number of coming swaps that give all free memory back.
     swaps_that_give_back: usize,
-    /// The pace, if it is not the frame: other arenas' errors name it.
+    /// The name of the pace, for errors of other arenas. `None` if the pace is the frame.
     #[cfg_attr(
         not(feature = "bevy"),
         expect(dead_code, reason = "paces are made by an app")
     )]
     run_name: Option<RunName>,
+    /// The first line that compared lists in vain, because data lives for one period.
+    lost_list_at: OnceLock<&'static Location<'static>>,
     common: Arc<Common>,
 }
 
 /// # Memory of this thread, leases, figures
 impl FrameArenas {
-    /// Creates the arenas. Nothing is reserved before a worker's first allocation, unless the
-    /// settings say `pretouch_bytes`.
+    /// Creates the arenas. No memory is reserved before a worker's first allocation, unless `pretouch_bytes`
+    /// is set.
     ///
     /// # Examples
     /// ```
@@ -120,7 +131,7 @@ impl FrameArenas {
     /// assert_eq!(arenas.usage().reserved_bytes, 0);
     /// ```
     pub fn new(settings: FrameArenaSettings) -> Self {
-        let store = Arc::new(Store::new(&settings));
+        let store = Arc::new(Store::new(&settings, FIRST_BLOCK_BYTES));
         store.pretouch(settings.pretouch_bytes);
         let common = Arc::new(Common {
             store,
@@ -139,11 +150,12 @@ impl FrameArenas {
             parking,
             meter,
             scratch: ScratchStore::new(&common.settings, &common.store),
-            frame: 0,
-            periods_to_step: Window::of(common.settings.trim_after_frames.unwrap_or(u32::MAX))
+            period: 0,
+            periods_to_step: Window::of(common.settings.trim_after_periods.unwrap_or(u32::MAX))
                 .step_periods,
             swaps_that_give_back: 0,
             run_name: None,
+            lost_list_at: OnceLock::new(),
             common,
         }
     }
@@ -153,7 +165,7 @@ impl FrameArenas {
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
     /// let arenas = FrameArenas::default();
-    /// assert_eq!(arenas.settings().trim_after_frames, Some(600));
+    /// assert_eq!(arenas.settings().trim_after_periods, Some(600));
     /// ```
     pub fn settings(&self) -> &FrameArenaSettings {
         &self.common.settings
@@ -161,13 +173,13 @@ impl FrameArenas {
 
     /// Returns the calling worker's arena in the current frame.
     ///
-    /// Cheap enough to call for each allocation; a loop is cheaper still with the arena taken
-    /// once. The first call of a thread in a frame looks the arena up, later ones find it in a
-    /// thread local, unless the thread used other `FrameArenas` in between.
+    /// Cheap enough to call for each allocation. In a loop, taking the arena once is cheaper still. The first
+    /// call of a thread in a frame looks the arena up. Later calls find it in a thread local, unless the
+    /// thread used other `FrameArenas` in between.
     ///
     /// # Panics
-    /// Perhaps in the destructor of a thread local, unless these were the last `FrameArenas` that the
-    /// thread used, in this frame.
+    /// May panic in a thread-local destructor, unless the thread's last `local` call was on these arenas in
+    /// this period.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -183,7 +195,7 @@ impl FrameArenas {
         self.own_arena().asked_for_at(Site::caller())
     }
 
-    /// Leases the current frame: its handles resolve through the lease for as long as it lives.
+    /// Leases the current frame. Its handles resolve through the lease for as long as the lease lives.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -199,16 +211,16 @@ impl FrameArenas {
         FrameLease::new(self.ring.current())
     }
 
-    /// Returns the number of the current frame: how often the arenas were swapped.
+    /// Returns the number of the current frame, i.e. the number of swaps so far.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
     /// let mut arenas = FrameArenas::default();
     /// arenas.swap();
-    /// assert_eq!(arenas.frame(), 1);
+    /// assert_eq!(arenas.period(), 1);
     /// ```
-    pub fn frame(&self) -> u64 {
-        self.frame
+    pub fn period(&self) -> u64 {
+        self.period
     }
 
     /// Returns the figures of the frame that ended with the last swap.
@@ -227,9 +239,8 @@ impl FrameArenas {
 
     /// Returns the bytes in use so far in the current frame, by all workers.
     ///
-    /// For the figures of a whole frame see [`usage`](Self::usage). A worker that allocates
-    /// meanwhile counts with what it had at some point during the call, or, if it takes another
-    /// block just then, with no more than it holds.
+    /// For the figures of a whole frame, see [`usage`](Self::usage). For a worker that is allocating, the
+    /// figure is approximate, but never more than it holds.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -242,20 +253,42 @@ impl FrameArenas {
         workers.map(|(_, worker)| worker.figures().used_bytes).sum()
     }
 
-    /// Returns the figures of the period that goes on, and its first stale look-up. The peak is not
-    /// known before it ends.
+    /// Returns the figures of the current period so far. The peak is missing, because it is measured when
+    /// the period ends.
     #[cfg(feature = "bevy")]
-    pub(crate) fn so_far(&self) -> (Figures, Option<StaleLookup>) {
-        let (stale_lookups, stale_panics, first) = self.common.misses.so_far();
+    pub(crate) fn so_far(&self) -> UsageSoFar {
+        let (stale_lookups, stale_panics, first_stale_lookup) = self.common.misses.so_far();
+        let memory = self.common.store.memory();
+        let held_bytes = memory.reserved_bytes - memory.free_bytes;
         let figures = Figures {
             used_bytes: self.used_bytes_so_far(),
-            reserved_bytes: self.common.store.memory().reserved_bytes,
+            // The last lease of a parked generation may end on another thread in the meantime.
+            held_bytes: held_bytes.saturating_sub(self.kept_bytes()),
+            reserved_bytes: memory.reserved_bytes,
             refusals: self.common.store.refusals_so_far().into(),
             stale_lookups,
             stale_panics,
             ..Figures::default()
         };
-        (figures, first)
+        let (task_arenas, _) = self.common.tasks.running();
+        UsageSoFar {
+            figures,
+            first_stale_lookup,
+            tasks: [task_arenas, self.common.tasks.results(), memory.task_bytes],
+        }
+    }
+
+    /// Returns a separate arena with the settings and the store of these arenas.
+    pub(crate) fn arena_for_pool(&self) -> FrameArena {
+        let store = Arc::clone(&self.common.store);
+        FrameArena::in_store(&self.common.settings, store, stamp::standalone())
+    }
+
+    /// Returns the first line that compared the lists of a [`TwoFrames`] in vain, because data lives for one
+    /// period.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn lost_list_at(&self) -> Option<&'static Location<'static>> {
+        self.lost_list_at.get().copied()
     }
 
     /// Returns the size of the largest allocation that a limit ever refused.
@@ -269,10 +302,9 @@ impl FrameArenas {
     fn own_arena(&self) -> &FrameArena {
         match thread::last_used(self.ring.stamp()) {
             // SAFETY:
-            // - this thread remembered the arena when it claimed it in the generation with this
-            //   stamp;
-            // - stamps are never given twice, so that generation is the current one, and it has
-            //   not been recycled since: the claim holds, and the arena is in place;
+            // - this thread stored the pointer when it claimed the arena in the generation with this stamp;
+            // - stamps are unique and never reused, so that generation is the current one and has not been
+            //   recycled since: the claim holds, and the arena is in place;
             // - the generation is neither recycled nor dropped while `self` is borrowed.
             Some(arena) => unsafe { &*arena },
             None => self.find_local(),
@@ -291,7 +323,7 @@ impl FrameArenas {
 
 impl Drop for FrameArenas {
     fn drop(&mut self) {
-        // Leases may keep generations for long, and those their blocks. What is free goes now.
+        // Leases may keep generations and their blocks for long. Free blocks are freed now.
         self.common.store.close();
     }
 }
@@ -305,7 +337,7 @@ impl Default for FrameArenas {
 impl fmt::Debug for FrameArenas {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameArenas")
-            .field("frame", &self.frame)
+            .field("period", &self.period)
             .field("used_bytes_so_far", &self.used_bytes_so_far())
             .field("usage", self.usage())
             .field("settings", self.settings())

@@ -1,16 +1,8 @@
-//! What can go wrong with an allocation, in numbers.
+//! Errors of allocations, and the pieces of all texts: sizes, numbers of periods, short names of types.
 #![forbid(unsafe_code)]
 
-mod bytes;
-mod names;
-
 use std::error::Error;
-use std::fmt;
-
-#[cfg(feature = "bevy")]
-pub(crate) use self::bytes::Bytes;
-use self::bytes::Exactly;
-pub(crate) use self::names::{Arenas, Short};
+use std::fmt::{self, Write};
 
 /// Why an arena could not provide memory.
 ///
@@ -20,38 +12,44 @@ pub(crate) use self::names::{Arenas, Short};
 pub enum ArenaError {
     /// The global allocator had no block of this size.
     AllocationFailed {
-        /// Bytes that were asked for.
+        /// The requested bytes.
         requested: usize,
     },
-    /// The allocation does not fit below a limit that the settings set.
+    /// The allocation exceeds a limit in the settings.
     Exhausted {
-        /// Bytes that were asked for.
+        /// The requested bytes.
         requested: usize,
-        /// The alignment that was asked for: it may take more than the bytes.
+        /// The requested alignment, which may need padding in addition to the bytes.
         align: usize,
-        /// Bytes that were left below the limit.
+        /// Bytes left below the limit.
         remaining: usize,
         /// The limit.
         limit: ArenaLimit,
-        /// The type of the pace that the arena is of, as [`type_name`](std::any::type_name) writes
-        /// it; `None` if it is the frame, or the arena is standalone.
+        /// The [`type_name`](std::any::type_name) of the arena's pace; `None` for the frame and for a
+        /// standalone arena.
         pace: Option<&'static str>,
     },
-    /// `len` elements take more bytes than an allocation may have (`isize::MAX`).
+    /// `len` elements take more bytes than an allocation can have (`isize::MAX`).
     TooLong {
-        /// Elements that were asked for.
+        /// The requested number of elements.
         len: usize,
         /// Bytes of one element.
         element_bytes: usize,
     },
+    /// The cell of an element is out of range; see [`share_cells`](crate::FrameCollector::share_cells).
+    NoSuchCell {
+        /// The cell of the element.
+        cell: usize,
+        /// The number of cells, which are numbered from 0.
+        cells: usize,
+    },
 }
 
-/// The limit that an allocation ran into.
+/// The limit that an allocation exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArenaLimit {
-    /// What one worker may use:
-    /// [`worker_limit_bytes`](crate::FrameArenaSettings::worker_limit_bytes).
+    /// The limit of one worker: [`worker_limit_bytes`](crate::FrameArenaSettings::worker_limit_bytes).
     Worker {
         /// The limit.
         bytes: usize,
@@ -75,39 +73,41 @@ impl fmt::Display for ArenaError {
                 requested,
                 align,
                 remaining,
-                limit: ArenaLimit::Worker { bytes },
+                limit,
                 pace,
-            } => write!(
-                f,
-                "{}arena{} exhausted: {} requested, aligned to {align}, and {} of {} remain for this \
-                 worker; raise `FrameArenaSettings::worker_limit_bytes`",
-                Frame(pace),
-                Of(pace),
-                Exactly(requested),
-                Exactly(remaining),
-                Exactly(bytes),
-            ),
-            Self::Exhausted {
-                requested,
-                align,
-                remaining,
-                limit: ArenaLimit::Budget { bytes },
-                pace,
-            } => write!(
-                f,
-                "{}arena budget{} exhausted: {} requested, aligned to {align}, and {} of {} remain \
-                 for all workers and generations; raise `FrameArenaSettings::budget_bytes`",
-                Frame(pace),
-                Of(pace),
-                Exactly(requested),
-                Exactly(remaining),
-                Exactly(bytes),
-            ),
+            } => {
+                let (bytes, what, who, setting) = match limit {
+                    ArenaLimit::Worker { bytes } => {
+                        (bytes, "arena", "this worker uses", "worker_limit_bytes")
+                    }
+                    ArenaLimit::Budget { bytes } => (
+                        bytes,
+                        "arena budget",
+                        "no further block fits: all workers and generations hold",
+                        "budget_bytes",
+                    ),
+                };
+                write!(
+                    f,
+                    "{}{what}{} exhausted: {} requested, aligned to {align}, and {who} {} of {}; raise \
+                     `FrameArenaSettings::{setting}` to {}",
+                    if pace.is_none() { "frame " } else { "" },
+                    Of(pace),
+                    Exactly(requested),
+                    Exactly(bytes.saturating_sub(remaining)),
+                    Exactly(bytes),
+                    Exactly(enough_for(bytes.saturating_add(requested))),
+                )
+            }
             Self::TooLong { len, element_bytes } => write!(
                 f,
                 "{len} elements of {element_bytes} bytes are more than an allocation may have \
                  ({} bytes)",
                 isize::MAX
+            ),
+            Self::NoSuchCell { cell, cells } => write!(
+                f,
+                "an element has cell {cell}, and there are {cells} cells, numbered from 0"
             ),
         }
     }
@@ -115,19 +115,114 @@ impl fmt::Display for ArenaError {
 
 impl Error for ArenaError {}
 
-/// Whose arena it is, before the word.
-struct Frame(Option<&'static str>);
+/// Returns a limit that leaves some room above a peak.
+pub(crate) fn enough_for(peak_bytes: usize) -> usize {
+    let with_room = peak_bytes.saturating_add(peak_bytes / 4);
+    with_room.checked_next_power_of_two().unwrap_or(with_room)
+}
 
-impl fmt::Display for Frame {
+/// Panics with the text of `error`.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn fail(error: ArenaError) -> ! {
+    panic!("{error}")
+}
+
+/// Shows a number of bytes with two digits or more, and the unit: `900 B`, `1.4 KiB`, `16 MiB`.
+///
+/// The units are those of `bevy_utils::MemorySize`. Its two decimals (`1023.25 KiB`) are left out: a cell
+/// of the overlay has room for eight letters, and the third digit changes in every frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) usize);
+
+const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+
+impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(bytes) = *self;
+        if bytes < 1024 {
+            return write!(f, "{bytes} B");
+        }
+        let mut amount = bytes as f64 / 1024.0;
+        let mut units = UNITS.iter();
+        let mut unit = units.next().unwrap_or(&"");
+        // An amount that would be rounded up to 1024 becomes 1 of the next unit.
+        while amount >= 1023.5
+            && let Some(next) = units.next()
+        {
+            amount /= 1024.0;
+            unit = next;
+        }
+        // An amount that would be rounded up to 10.0 needs no decimal.
+        let digits = usize::from(amount < 9.95);
+        write!(f, "{amount:.digits$} {unit}")
+    }
+}
+
+/// Shows the exact number of bytes: `900 bytes`, `16 MiB`, `5000 bytes (4.9 KiB)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Exactly(usize);
+
+impl fmt::Display for Exactly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KIB: usize = 1 << 10;
+        const MIB: usize = 1 << 20;
         match self.0 {
-            None => f.write_str("frame "),
-            Some(_) => Ok(()),
+            1 => f.write_str("1 byte"),
+            bytes if bytes < KIB => write!(f, "{bytes} bytes"),
+            bytes if bytes.is_multiple_of(MIB) => write!(f, "{} MiB", bytes / MIB),
+            bytes if bytes.is_multiple_of(KIB) => write!(f, "{} KiB", bytes / KIB),
+            bytes => write!(f, "{bytes} bytes ({})", Bytes(bytes)),
         }
     }
 }
 
-/// The resource of a pace that is not the frame, behind the word.
+/// A number of frames or periods.
+pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, period) = self;
+        let plural = if *count == 1 { "" } else { "s" };
+        write!(f, "{count} {period}{plural}")
+    }
+}
+
+/// A type's name without the paths of its modules: `[Entity]` for `[bevy_ecs::entity::Entity]`.
+pub(crate) struct Short(pub(crate) &'static str);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while !rest.is_empty() {
+            let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            let end = rest.find(|c| !is_in_path(c)).unwrap_or(rest.len());
+            let (path, behind) = rest.split_at(end);
+            f.write_str(path.rsplit("::").next().unwrap_or(path))?;
+            let mut behind = behind.chars();
+            if let Some(between) = behind.next() {
+                f.write_char(between)?;
+            }
+            rest = behind.as_str();
+        }
+        Ok(())
+    }
+}
+
+/// The resource of the pace with this type name, or of the frame if there is none.
+pub(crate) struct Arenas(pub(crate) Option<&'static str>);
+
+impl fmt::Display for Arenas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("`FrameArenas`"),
+            Some(pace) => write!(f, "`ArenasOf<{}>`", Short(pace)),
+        }
+    }
+}
+
+/// The resource of a pace other than the frame, introduced by `of`.
 pub(crate) struct Of(pub(crate) Option<&'static str>);
 
 impl fmt::Display for Of {
@@ -139,10 +234,68 @@ impl fmt::Display for Of {
     }
 }
 
-/// Panics with the text of `error`.
-#[cold]
-#[inline(never)]
-#[track_caller]
-pub(crate) fn fail(error: ArenaError) -> ! {
-    panic!("{error}")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_two_digits_or_more_and_a_unit() {
+        const KIB: usize = 1 << 10;
+        const MIB: usize = 1 << 20;
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (KIB, "1.0 KiB"),
+            (KIB * 3 / 2, "1.5 KiB"),
+            (10 * KIB - 1, "10 KiB"),
+            (170 * KIB, "170 KiB"),
+            (MIB - 1, "1.0 MiB"),
+            (MIB * 14 / 10, "1.4 MiB"),
+            (16 * MIB, "16 MiB"),
+            (608 * MIB, "608 MiB"),
+            (3 << 30, "3.0 GiB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_to_the_last_byte_where_that_counts() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            (5000, "5000 bytes (4.9 KiB)"),
+            (170 << 10, "170 KiB"),
+            (3 << 19, "1536 KiB"),
+            (1 << 20, "1 MiB"),
+            ((64 << 20) - 8, "67108856 bytes (64 MiB)"),
+            (3 << 30, "3072 MiB"),
+        ] {
+            assert_eq!(Exactly(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_largest_size_has_a_text() {
+        assert!(Bytes(usize::MAX).to_string().ends_with("iB"));
+    }
+
+    #[test]
+    fn names_lose_their_modules_and_nothing_else() {
+        for (name, short) in [
+            ("u8", "u8"),
+            ("[bevy_ecs::entity::Entity]", "[Entity]"),
+            ("alloc::vec::Vec<(a::B, &str), c::D>", "Vec<(B, &str), D>"),
+            (
+                "dyn core::fmt::Debug + core::marker::Send",
+                "dyn Debug + Send",
+            ),
+            ("größe::Maß", "Maß"),
+            ("", ""),
+        ] {
+            assert_eq!(Short(name).to_string(), short);
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! The figures that everything is measured by, declared once.
+//! All figures that are measured, declared once.
 //!
-//! A new figure is a field here, what the compiler then asks for in this file, and a row of the table
-//! in `app/diagnostics.rs`.
+//! A new figure is a field here, the code that the compiler then demands in this file, and a row of the
+//! table in `app/diagnostics.rs`.
 #![forbid(unsafe_code)]
 
 /// The figures of one period: of all workers, of one worker, or of one line of code.
@@ -19,29 +19,31 @@
 /// assert_eq!((of_all.used_bytes, of_all.refusals), (800, 0));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct Figures {
     /// Bytes in use when the period ended, with the padding between them.
     pub used_bytes: usize,
-    /// The most bytes that each worker had in use at once in the period, added up. It is more than
-    /// `used_bytes` where boxes and vectors were dropped before the period ended.
+    /// The sum of the workers' peaks: the most bytes that each had in use at once in the period. It
+    /// exceeds `used_bytes` if boxes or lists were dropped before the period ended.
     pub peak_bytes: usize,
-    /// Bytes of the blocks that were in the arenas of the period when it ended: those of the workers,
-    /// of scratch and of tasks, or of one worker.
+    /// Bytes of the blocks that the arenas held when the period ended: those of all workers, scratch and
+    /// tasks, or of one worker.
     pub held_bytes: usize,
-    /// Bytes that all blocks have from the global allocator; 0 for a worker or a line of code.
+    /// Bytes of all blocks from the global allocator; 0 for a worker or a line of code.
     pub reserved_bytes: usize,
-    /// Allocations that a limit refused: that of a worker, or the budget.
+    /// Allocations that a worker's limit or the budget refused.
     pub refusals: u64,
-    /// Lookups of stale or foreign handles, by whatever method. To look up with `get` what may be gone
-    /// is no error.
+    /// Lookups of stale or foreign handles, by any method. A lookup with `get` of data that may be gone is
+    /// not an error.
     pub stale_lookups: u64,
-    /// Those of them that panicked: `arenas[handle]`. They are what warnings are about.
+    /// Those of them that panicked: `arenas[handle]`. Only these are warned about.
     pub stale_panics: u64,
 }
 
 impl Figures {
-    /// Adds those of another worker, or of another part, in the same period.
+    /// Adds the figures of another worker, or of another part, in the same period.
     pub(crate) fn add(&mut self, other: &Self) {
         let Self {
             used_bytes,
@@ -52,7 +54,7 @@ impl Figures {
             stale_lookups,
             stale_panics,
         } = *other;
-        // By wrapping: a site may have freed more than it took.
+        // Wrapping, because a site may have freed more than it allocated.
         self.used_bytes = self.used_bytes.wrapping_add(used_bytes);
         self.peak_bytes += peak_bytes;
         self.held_bytes += held_bytes;
@@ -62,7 +64,7 @@ impl Figures {
         self.stale_panics += stale_panics;
     }
 
-    /// Adds the memory of a worker: all that is measured by worker.
+    /// Adds the memory of a worker: the figures that are measured for each worker.
     #[inline]
     pub(crate) fn add_memory(&mut self, worker: &Self) {
         self.used_bytes += worker.used_bytes;
@@ -70,7 +72,7 @@ impl Figures {
         self.held_bytes += worker.held_bytes;
     }
 
-    /// Takes in another period: the highest bytes of both, and the sum of what is counted.
+    /// Merges another period: the highest bytes of both, and the sums of the counts.
     #[cfg(feature = "bevy")]
     pub(crate) fn merge(&mut self, other: &Self) {
         let Self {
@@ -91,7 +93,30 @@ impl Figures {
         self.stale_panics += stale_panics;
     }
 
-    /// Returns what was counted since `earlier`; the bytes are unchanged.
+    /// Returns all figures with their names.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn named(&self) -> [(&'static str, u64); 7] {
+        let Self {
+            used_bytes,
+            peak_bytes,
+            held_bytes,
+            reserved_bytes,
+            refusals,
+            stale_lookups,
+            stale_panics,
+        } = *self;
+        [
+            ("used_bytes", used_bytes as u64),
+            ("peak_bytes", peak_bytes as u64),
+            ("held_bytes", held_bytes as u64),
+            ("reserved_bytes", reserved_bytes as u64),
+            ("refusals", refusals),
+            ("stale_lookups", stale_lookups),
+            ("stale_panics", stale_panics),
+        ]
+    }
+
+    /// Returns the counts since `earlier`; the bytes are unchanged.
     #[cfg(feature = "bevy")]
     pub(crate) fn since(self, earlier: &Self) -> Self {
         Self {

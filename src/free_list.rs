@@ -1,4 +1,4 @@
-//! `FreeList`: blocks of an arena, for containers that free what they outgrow.
+//! `FreeList`: blocks of an arena for containers that grow and shrink.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 mod allocator;
@@ -10,38 +10,39 @@ use std::ptr::NonNull;
 
 use rlsf::{GRANULARITY, Tlsf};
 
-use crate::arena::FrameArena;
-use crate::error::{ArenaError, fail};
+use crate::arena::{FrameArena, too_long};
+use crate::containers::or_fail;
+use crate::error::ArenaError;
 
 /// Lists of free blocks by size: 32 for each power of two, up to 64 GiB with 64-bit addresses.
 type Lists<'a> = Tlsf<'a, u32, u32, MAX_POWERS, LISTS_PER_POWER>;
 
-/// As many as fit into 32 bits and into an address.
+/// The number of powers of two, limited by the 32 bits of a bitmap and by the size of an address.
 const MAX_POWERS: usize = if usize::BITS > 32 { 32 } else { 27 };
 
 const LISTS_PER_POWER: usize = 32;
 
-/// What is in front of each block that is in use.
+/// The header in front of each allocated block.
 const HEADER_BYTES: usize = GRANULARITY / 2;
 
-/// Sizes whose freed blocks wait for the next one of their size: up to 2 KiB with 64-bit addresses.
+/// The number of sizes with a list of freed blocks: up to 2 KiB with 64-bit addresses.
 const QUICK_SIZES: usize = 64;
 
-/// Memory of an arena that containers take in blocks and give back. Use it in a system whose maps and
-/// lists grow and shrink again and again: in the arena itself, what they outgrow stays used until the
-/// frame is recycled.
+/// An allocator over memory of an arena, for containers that free their blocks. Use it in a system whose
+/// maps and lists grow and shrink repeatedly: in the arena itself, outgrown blocks stay in use until the
+/// period is recycled.
 ///
-/// `&FreeList` is an allocator for hashbrown's maps and for the containers of `allocator_api2`. A
-/// small block that was freed waits for the next one of its size. If none of that size waits, blocks are
-/// found, split and joined with their neighbours in constant time, by the crate
-/// [`rlsf`](https://docs.rs/rlsf) (two-level segregated fit). If all of that is not enough, the list
-/// takes more of the arena, at least as much as it has.
+/// `&FreeList` is an allocator for hashbrown's maps and for the containers of `allocator_api2`. A freed
+/// small block is reused for the next allocation of its size. If there is none of that size, the crate
+/// [`rlsf`](https://docs.rs/rlsf) (two-level segregated fit) finds, splits and joins blocks in constant
+/// time. If no free block is large enough, the list takes more memory from the arena: at least as much as
+/// it has, or only the needed bytes if the arena refuses that.
 ///
-/// **A container of another crate aborts the process if the arena refuses**, as it may under a
-/// [budget](crate::FrameArenaSettings::budget_bytes) or a
-/// [limit](crate::FrameArenaSettings::worker_limit_bytes): the trait `Allocator` has no room for the
-/// reason. Call [`try_reserve`](Self::try_reserve) before filling one, or the container's own
-/// `try_reserve` and, if that fails, [`last_error`](Self::last_error).
+/// **A container of another crate aborts the process if the arena refuses an allocation**, e.g. because
+/// of a [budget](crate::FrameArenaSettings::budget_bytes) or a
+/// [limit](crate::FrameArenaSettings::worker_limit_bytes): the trait `Allocator` cannot return the
+/// reason. Call [`try_reserve`](Self::try_reserve) before filling a container. Or call the container's
+/// own `try_reserve` and, if that fails, [`last_error`](Self::last_error).
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenas, FreeList};
@@ -57,14 +58,13 @@ const QUICK_SIZES: usize = 64;
 /// assert_eq!(list.used_bytes(), 0);
 /// ```
 ///
-/// What it hands out does not outlive the list, nor the list the arena's frame:
+/// A container cannot outlive the list, and the list cannot outlive the arena's period:
 ///
 /// ```compile_fail,E0505
 /// # use bevy_frame_arena::{FrameArena, FreeList};
-/// # use hashbrown::HashMap;
 /// # let arena = FrameArena::default();
 /// let list = FreeList::new_in(4096, &arena);
-/// let mut map = HashMap::new_in(&list);
+/// let mut map = hashbrown::HashMap::new_in(&list);
 /// drop(list);
 /// map.insert(1, 2);
 /// ```
@@ -74,43 +74,32 @@ const QUICK_SIZES: usize = 64;
 /// # let mut arena = FrameArena::default();
 /// let list = FreeList::new_in(4096, &arena);
 /// arena.reset();
-/// list.free_bytes();
-/// ```
-///
-/// It stays on the thread of its arena:
-///
-/// ```compile_fail,E0277
-/// # use bevy_frame_arena::{FrameArena, FreeList};
-/// # let arena = FrameArena::default();
-/// let list = FreeList::new_in(4096, &arena);
-/// std::thread::scope(|scope| {
-///     scope.spawn(|| list.free_bytes());
-/// });
+/// list.used_bytes();
 /// ```
 pub struct FreeList<'a> {
     arena: &'a FrameArena,
-    /// In the arena, too: it takes some kilobytes.
+    /// Also in the arena, because it takes some kilobytes.
     state: &'a State<'a>,
 }
 
 struct State<'a> {
-    /// Just-freed blocks by size, which are in use for `lists`. No more than a multiple of
-    /// `GRANULARITY` makes a difference there, so all of one list are equal.
+    /// Freed small blocks, one list per size. TLSF still counts them as allocated. Sizes are multiples of
+    /// `GRANULARITY`, so all blocks of a list are interchangeable.
     quick: [Cell<Option<NonNull<Waiting>>>; QUICK_SIZES],
     lists: RefCell<Lists<'a>>,
     newest: Cell<Option<NonNull<Region>>>,
     capacity_bytes: Cell<usize>,
-    /// The bytes of the blocks in use, for `lists`.
+    /// The bytes of all blocks that TLSF counts as allocated.
     taken_bytes: Cell<usize>,
     last_error: Cell<Option<ArenaError>>,
 }
 
-/// What a just-freed block begins with.
+/// The head of a freed small block.
 struct Waiting {
     next: Option<NonNull<Waiting>>,
 }
 
-/// What memory of the arena begins with; blocks are behind it.
+/// The head of a region, which is memory of the arena. Its blocks follow.
 #[derive(Clone, Copy)]
 struct Region {
     bytes: usize,
@@ -118,34 +107,19 @@ struct Region {
 }
 
 impl<'a> FreeList<'a> {
-    /// Takes memory of an arena, with room for one block of at least `bytes`.
+    /// Creates a list with memory from an arena, with room for one block of at least `bytes`.
     ///
-    /// It takes some kilobytes more, for the lists of free blocks. The arena has all of it back when
-    /// it is recycled.
+    /// It takes some kilobytes more, for the lists of free blocks. All of this memory is free again when
+    /// the arena is recycled.
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::{FrameArena, FreeList};
-    ///
-    /// let arena = FrameArena::new(64 << 10);
-    /// let list = FreeList::new_in(10_000, &arena);
-    /// assert!(list.largest_free_bytes() >= 10_000);
-    /// ```
     #[track_caller]
     pub fn new_in(bytes: usize, arena: &'a FrameArena) -> Self {
-        match Self::try_new_in(bytes, arena) {
-            Ok(list) => list,
-            Err(error) => fail(error),
-        }
+        or_fail(Self::try_new_in(bytes, arena))
     }
 
-    /// Takes memory of an arena, like [`new_in`](Self::new_in).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Creates a list as [`new_in`](Self::new_in) does, or returns the arena's error.
     pub fn try_new_in(bytes: usize, arena: &'a FrameArena) -> Result<Self, ArenaError> {
         let state = arena.try_alloc_with(|| State {
             quick: [const { Cell::new(None) }; QUICK_SIZES],
@@ -160,20 +134,7 @@ impl<'a> FreeList<'a> {
         Ok(list)
     }
 
-    /// Makes sure that a block of `bytes` can be allocated.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList};
-    /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(4096, &arena);
-    /// list.try_reserve(10_000)?;
-    /// assert!(list.largest_free_bytes() >= 10_000);
-    /// # Ok::<(), bevy_frame_arena::ArenaError>(())
-    /// ```
+    /// Makes sure that a block of `bytes` can be allocated, or returns the arena's error.
     pub fn try_reserve(&self, bytes: usize) -> Result<(), ArenaError> {
         if self.largest_free_bytes() < bytes {
             self.add_region(bytes)?;
@@ -181,88 +142,27 @@ impl<'a> FreeList<'a> {
         Ok(())
     }
 
-    /// Returns why the arena refused last, if it ever has.
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::{FrameArena, FrameArenaSettings, FreeList};
-    /// use hashbrown::HashMap;
-    ///
-    /// let arena = FrameArena::with_settings(&FrameArenaSettings {
-    ///     budget_bytes: Some(64 << 10),
-    ///     ..Default::default()
-    /// });
-    /// let list = FreeList::new_in(4096, &arena);
-    /// let mut map = HashMap::<u64, u64, hashbrown::DefaultHashBuilder, _>::new_in(&list);
-    /// if map.try_reserve(100_000).is_err() {
-    ///     let error = list.last_error().expect("a reason");
-    ///     assert!(error.to_string().contains("budget"));
-    /// }
-    /// ```
+    /// Returns the error of the last allocation that failed, or `None` if none has.
     pub fn last_error(&self) -> Option<ArenaError> {
         self.state.last_error.get()
     }
 
     /// Returns the bytes of all blocks, used and free.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList};
-    /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(10_000, &arena);
-    /// assert_eq!(list.capacity_bytes(), list.free_bytes());
-    /// ```
     pub fn capacity_bytes(&self) -> usize {
         self.state.capacity_bytes.get()
     }
 
-    /// Returns the bytes of the blocks in use, with their headers and what they are rounded up to.
+    /// Returns the bytes of the allocated blocks, including headers and rounding.
     ///
-    /// Those with an alignment beyond 16 bytes count with all the padding they may need. Blocks that wait
-    /// for the next one of their size are counted one by one.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList};
-    /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(64 << 10, &arena);
-    /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
-    /// assert!(list.used_bytes() > 800);
-    /// ```
+    /// Blocks with an alignment above 16 bytes count with the maximum padding they may need. The call
+    /// visits all freed small blocks one by one.
     pub fn used_bytes(&self) -> usize {
         self.state.taken_bytes.get() - self.waiting_bytes()
     }
 
-    /// Returns the bytes of the blocks that are free.
+    /// Returns the size of the largest block that can be allocated without more memory from the arena.
     ///
-    /// # Examples
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList};
-    /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(64 << 10, &arena);
-    /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
-    /// assert_eq!(list.free_bytes(), list.capacity_bytes() - list.used_bytes());
-    /// ```
-    pub fn free_bytes(&self) -> usize {
-        // Padding that is counted but was not needed is free, and may be counted again.
-        self.capacity_bytes().saturating_sub(self.used_bytes())
-    }
-
-    /// Returns the most bytes that can be allocated at once without taking more of the arena.
-    ///
-    /// It joins all free blocks and tries some sizes, so it takes as long as some tens of allocations.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList};
-    /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(10_000, &arena);
-    /// let before = list.largest_free_bytes();
-    /// let set = hashbrown::HashSet::<u64, hashbrown::DefaultHashBuilder, _>::with_capacity_in(100, &list);
-    /// assert!(list.largest_free_bytes() < before);
-    /// drop(set);
-    /// assert_eq!(list.largest_free_bytes(), before);
-    /// ```
+    /// It joins all free blocks and tries several sizes, which costs as much as some tens of allocations.
     pub fn largest_free_bytes(&self) -> usize {
         self.join();
         let (mut fits, mut too_large) = (0, self.capacity_bytes());
@@ -275,31 +175,6 @@ impl<'a> FreeList<'a> {
             }
         }
         fits
-    }
-
-    /// Returns which part of the free bytes is not in the largest block: 0 if all of them can be
-    /// allocated at once, near 1 if they are in crumbs.
-    ///
-    /// Blocks are found by their size, rounded down by 3 % at most: so much may be rounding. What was
-    /// taken of the arena at different times does not join.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FreeList};
-    /// # let arena = FrameArena::default();
-    /// let list = FreeList::new_in(64 << 10, &arena);
-    /// assert_eq!(list.fragmentation(), 0.0);
-    /// ```
-    pub fn fragmentation(&self) -> f32 {
-        let free = self.free_bytes();
-        let largest = match self.largest_free_bytes() {
-            0 => 0,
-            bytes => bytes + HEADER_BYTES,
-        };
-        if free == 0 {
-            return 0.0;
-        }
-        1.0 - (largest as f32 / free as f32).min(1.0)
     }
 
     fn has_room_for(&self, bytes: usize) -> bool {
@@ -315,30 +190,26 @@ impl<'a> FreeList<'a> {
         true
     }
 
-    /// Takes memory of the arena for a block of at least `bytes`.
+    /// Takes memory from the arena for a block of at least `bytes`.
     #[cold]
     fn add_region(&self, bytes: usize) -> Result<(), ArenaError> {
         let state = self.state;
-        let (layout, block_bytes) = region_for(bytes).ok_or(ArenaError::TooLong {
-            len: bytes,
-            element_bytes: 1,
-        })?;
+        let (layout, block_bytes) = region_for(bytes).ok_or_else(|| too_long::<u8>(bytes))?;
         let region = self.arena.try_alloc_layout(layout)?.cast::<Region>();
         let head = Region {
             bytes: layout.size(),
             older: state.newest.replace(Some(region)),
         };
-        // SAFETY: the memory is fresh, aligned, and has room for it.
+        // SAFETY: the memory is fresh, aligned and large enough for the head.
         unsafe { region.write(head) };
-        // SAFETY: the blocks are behind the head.
+        // SAFETY: the blocks begin `GRANULARITY` bytes into the region, which is larger than that.
         let start = unsafe { region.cast::<u8>().add(GRANULARITY) };
         let blocks = NonNull::slice_from_raw_parts(start, layout.size() - GRANULARITY);
-        // SAFETY: it is fresh memory of the arena, which nobody else uses and which stays while the
-        // arena is borrowed; the lists borrow it for as long.
+        // SAFETY: this is fresh memory of the arena, with no other user. It stays valid while the arena
+        // is borrowed, and the lists live no longer.
         unsafe { state.lists.borrow_mut().insert_free_block_ptr(blocks) };
-        state
-            .capacity_bytes
-            .set(state.capacity_bytes.get() + block_bytes);
+        let capacity_bytes = &state.capacity_bytes;
+        capacity_bytes.set(capacity_bytes.get() + block_bytes);
         Ok(())
     }
 }
@@ -358,10 +229,12 @@ fn region_for(bytes: usize) -> Option<(Layout, usize)> {
     let needed = bytes
         .checked_add(HEADER_BYTES)?
         .checked_next_multiple_of(GRANULARITY)?;
-    // A list holds the blocks from its size on: one that is a little larger is not used to the end.
+    // An allocation searches only lists whose lowest size is large enough, so a block can be used in full
+    // only if it has the lowest size of its list.
     let step = (1 << needed.ilog2()) / LISTS_PER_POWER;
     let block = needed.checked_next_multiple_of(step.max(GRANULARITY))?;
-    // Before it is the region's head, and behind it a block that ends the region.
+    // The region's head is in front of the block, and a block that marks the end of the region is behind
+    // it.
     let region = block.checked_add(2 * GRANULARITY)?;
     let layout = Layout::from_size_align(region, GRANULARITY).ok()?;
     Some((layout, block))
@@ -379,7 +252,6 @@ mod tests {
             let largest = list.largest_free_bytes();
             assert!(largest >= bytes, "{largest} of {bytes}");
             assert_eq!(largest + HEADER_BYTES, list.capacity_bytes(), "{bytes}");
-            assert_eq!(list.fragmentation(), 0.0, "{bytes}");
         }
     }
 

@@ -1,10 +1,10 @@
 //! Per-frame memory for Bevy: a bump arena for each worker thread, in two generations that swap
 //! at the start of each frame.
 //!
-//! A game makes thousands of lists, strings and buffers each frame, on many threads, and forgets
-//! them all. [`FrameArenas`] is a resource that hands each worker its own [`FrameArena`]:
-//! allocating moves a pointer, and freeing a frame's allocations, however many, is the same few steps
-//! for each worker; only shared values with a destructor are visited.
+//! A game makes thousands of short-lived lists, strings and buffers each frame, on many threads.
+//! [`FrameArenas`] is a resource that hands each worker its own [`FrameArena`]. Allocating moves a pointer.
+//! Freeing takes the same few steps for each worker, however many allocations a frame had; only shared
+//! values with a destructor are visited.
 //!
 //! All workers, generations, scratch and tasks take blocks from one store, and return them when their
 //! data is no longer readable. So the memory follows the use of all workers together. Once warm, a
@@ -20,15 +20,14 @@
 //! ```
 //!
 //! - A *reference* borrows the resource, so it lives within the system that allocated.
-//! - A [`FrameHandle`] lives in components, resources, messages and other worlds. It resolves in
-//!   its own frame and the next, and is stale after that: it then resolves to nothing, in release
-//!   builds too.
-//! - What a fixed step or a level reads lives at that pace: `ArenasOf<FixedStep>` and
-//!   `ArenasOf<Level>` are the same arenas, swapped when a step begins and when a level ends.
-//! - A [`FrameLease`] lives as long as it likes, on any thread: what it reads is kept for it.
+//! - A [`FrameHandle`] lives in components, resources, messages and other worlds. It resolves in its own
+//!   frame and the next. After that it is stale and resolves to nothing, in release builds too.
+//! - Data for fixed steps or levels lives at that pace: `ArenasOf<FixedStep>` and `ArenasOf<Level>` are the
+//!   same arenas, swapped when a step begins and when a level ends.
+//! - A [`FrameLease`] keeps the data of its frame for as long as it lives, on any thread.
 //!
-//! The odd consequence: what is shared cannot be changed any more. A system that wants to change
-//! last frame's list makes a new one.
+//! The odd consequence: shared data cannot be changed. To change last frame's list, a system makes a new
+//! one.
 //!
 //! # Start here
 //!
@@ -80,7 +79,7 @@
 //! }
 //! ```
 //!
-//! References do not outlive the frame, which the compiler sees to:
+//! The compiler ensures that references do not outlive the frame:
 //!
 //! ```compile_fail,E0502
 //! # use bevy_frame_arena::FrameArenas;
@@ -90,7 +89,7 @@
 //! *value = 2;
 //! ```
 //!
-//! nor do they leave the system:
+//! and do not leave the system:
 //!
 //! ```compile_fail,E0277
 //! # use bevy_ecs::prelude::*;
@@ -112,18 +111,18 @@
 //! *Promised:* a safe program that uses this crate does not reach undefined behaviour, whatever
 //! panics, re-enters, ends, moves, leaks or is swapped. In particular
 //!
-//! - no method that takes `&self` recycles, rewinds or moves memory; what is handed out borrows
-//!   the arenas, so `swap(&mut self)` waits for it at compile time;
-//! - a handle resolves only in the generation whose stamp it carries, and no stamp is given twice
-//!   in a process: not to another frame, task, world or app;
+//! - no method that takes `&self` recycles, rewinds or moves memory; references borrow the arenas, so
+//!   `swap(&mut self)` does not compile while one lives;
+//! - a handle resolves only in the generation whose stamp it carries, and stamps are unique in a process
+//!   and never reused by another frame, task, world or app;
 //! - a generation is recycled only when `Arc::get_mut` proves that no lease is left;
-//! - a thread uses only the arena it has claimed, and a claim ends when the generation is recycled:
-//!   not when its thread ends, for a thread may use what it kept in thread locals after that;
-//! - shared data is immutable, `Send` and `Sync`; what needs dropping is dropped once.
+//! - a thread uses only the arena it has claimed, and a claim ends when the generation is recycled; not
+//!   when its thread ends, because thread locals may use the arena after that;
+//! - shared data is immutable, `Send` and `Sync`; values with a destructor are dropped once.
 //!
-//! *Checked* by the compiler (`tests/compile_fail`), by tests of each behaviour and each attack
-//! (`tests`), by a model of random programs, and by sanitizers and valgrind over
-//! them. `.ci/guards` takes out each guard, and expects a test to fail without it: `docs/PROOF.md`.
+//! *Checked* by the compiler (`tests/compile_fail`), by tests of each behaviour and each attack (`tests`),
+//! by a model of random programs, and by sanitizers and valgrind over them. `.ci/guards` removes each check
+//! that memory safety rests on, and expects a test to fail: `docs/PROOF.md`.
 //!
 //! *Not promised:* that destructors run (a lease that is never dropped keeps its frame for ever),
 //! or that memory is wiped.
@@ -131,9 +130,9 @@
 
 // For maintainers: the rooms. Each knows only those above it, which `cargo test --test rooms` checks.
 //
-// error, settings, panics, stamp   what everybody needs; numbers that are never given twice
-// sites         which line asked for memory; [sites] or empty
-// figures       what is measured, declared once
+// error, settings, panics, stamp   plain things; unique numbers, never reused
+// figures       all that is measured, declared once
+// sites         which line asked for memory; idle without the feature
 // arena/        one region: pure arithmetic (bump, sizes), blocks and their store, cursor, destructors
 // containers/   FrameVec and the others, over one raw buffer of an arena
 // handles/      FrameHandle, its errors, sharing
@@ -147,7 +146,7 @@
 
 extern crate alloc;
 
-/// The page on which memory suits what, as doctests.
+/// The page on which memory to use, as doctests.
 #[cfg(all(doctest, feature = "bevy"))]
 #[doc = include_str!("../docs/WHICH_MEMORY.md")]
 struct WhichMemory;
@@ -175,13 +174,13 @@ pub use app::{
     ArenaReport, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
     FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder,
     FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
-    FrameArenaSystems, PaceEnd,
+    PaceEnd,
 };
-pub use arena::{ArenaScope, FrameArena};
+pub use arena::FrameArena;
 pub use arenas::{
-    Batch, CellMap, Cells, CellsError, Change, FrameArenas, FrameCollector, FrameLease, FrameUsage,
-    GatherInto, LeasedHandle, RunningTask, Scratch, StaleLookup, TaskArena, TaskArenas, TaskMemory,
-    TaskResult, TwoFrames, WorkerUsage, changes, changes_by_key,
+    Batch, CellMap, Cells, Change, FrameArenas, FrameCollector, FrameLease, FrameUsage, GatherInto,
+    LeasedHandle, RunningTask, Scratch, StaleLookup, TaskArena, TaskArenas, TaskMemory, TaskResult,
+    TwoFrames, WorkerUsage, changes,
 };
 pub use containers::{
     CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
@@ -194,7 +193,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolError, PoolIter, PoolIterMut, PoolKey, PoolMemory};
+pub use pool::{Pool, PoolIter, PoolKey, PoolMemory};
 pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteUsage};
 
@@ -203,7 +202,7 @@ pub mod prelude {
     #[cfg(feature = "bevy")]
     pub use crate::{
         ArenasOf, ExtractedFrame, FixedStep, FrameArenaLogPlugin, FrameArenaPacePlugin,
-        FrameArenaPlugin, FrameArenaRecorderPlugin, FrameArenaSubAppPlugin,
+        FrameArenaPlugin, FrameArenaRecorderPlugin, FrameArenaSubAppPlugin, PaceEnd,
     };
     pub use crate::{
         CellMap, Cells, Change, CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox,

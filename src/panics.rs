@@ -1,4 +1,4 @@
-//! Finishing work that panics interrupt, and then going on panicking.
+//! Finishing work that panics interrupt, before the panic continues.
 #![forbid(unsafe_code)]
 
 use std::any::Any;
@@ -12,8 +12,9 @@ pub(crate) struct FirstPanic {
 }
 
 impl FirstPanic {
+    /// Runs `work`, and keeps its panic if it is the first.
     pub(crate) fn catch(&mut self, work: impl FnOnce()) {
-        // Unwind safety: what `work` leaves half-done is a value that is never looked at again.
+        // Unwind safety: a value that `work` leaves half-done is never used again.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
             match &self.payload {
                 None => self.payload = Some(payload),
@@ -23,18 +24,24 @@ impl FirstPanic {
     }
 
     /// Continues the panic that was caught, unless this thread is unwinding already.
+    #[inline]
     pub(crate) fn resume(self) {
         if let Some(payload) = self.payload {
-            if std::thread::panicking() {
-                discard(payload);
-            } else {
-                resume_unwind(payload);
-            }
+            resume(payload);
         }
     }
 }
 
-/// Drops the payload of a panic, which could panic itself; there is nobody left to tell.
+#[cold]
+fn resume(payload: Box<dyn Any + Send>) {
+    if std::thread::panicking() {
+        discard(payload);
+    } else {
+        resume_unwind(payload);
+    }
+}
+
+/// Drops the payload of a panic. If that panics as well, the second panic is not reported.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(another);

@@ -1,4 +1,4 @@
-//! How much memory the arenas take, and what happens when it is not enough.
+//! Settings: how much memory the arenas take, and how long data lives.
 #![forbid(unsafe_code)]
 
 /// The memory policy of [`FrameArenas`](crate::FrameArenas).
@@ -13,14 +13,16 @@
 /// assert_eq!(settings.worker_limit_bytes, None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 pub struct FrameArenaSettings {
     /// The size of a block, rounded up to a power of two of at least 256 bytes. Default: 128 KiB, and
     /// 64 KiB on the web.
     ///
-    /// Arenas take blocks from one store and give them back as soon as their data need not live any
-    /// more, so the memory of all workers together follows what they use. Smaller blocks save memory
-    /// where very many threads allocate a little each. Allocations and lists that do not fit get
-    /// larger blocks. A budget has room for at least 64 blocks, so a small one makes them smaller.
+    /// Arenas take blocks from one store and return them as soon as their data is no longer readable, so
+    /// the memory of all workers together follows their use. The first block of a worker in a period has
+    /// 8 KiB at most, and the next ones double, because most workers need little. Larger allocations and lists get larger blocks. A
+    /// budget has room for at least 64 blocks, so a small budget makes them smaller.
     pub block_bytes: usize,
 
     /// The most bytes that each worker may have in use at once, and each [`Scratch`](crate::Scratch).
@@ -33,35 +35,35 @@ pub struct FrameArenaSettings {
     /// Default: no limit.
     ///
     /// An allocation that needs a block beyond it fails with
-    /// [`ArenaError::Exhausted`](crate::ArenaError::Exhausted). Blocks that wait in the store are
-    /// given up first.
+    /// [`ArenaError::Exhausted`](crate::ArenaError::Exhausted). Free blocks in the store are given up
+    /// first.
     pub budget_bytes: Option<usize>,
 
-    /// The number of frames (or whatever the period of the arenas is) after which memory that none
-    /// of them needed is given back to the global allocator. Default: 600, ten seconds at 60 frames
-    /// a second. `None` keeps everything; `Some(0)` keeps nothing beyond the period that used it, which
-    /// suits long ones such as levels.
+    /// The number of periods, such as frames, after which memory that none of them needed is returned to
+    /// the global allocator. Default: 600, ten seconds at 60 frames a second. `None` keeps everything.
+    /// `Some(0)` keeps nothing beyond the period that used it, which suits long periods such as levels.
     ///
-    /// What counts is the number of blocks that were needed at once, so a steady load never
+    /// Memory counts as needed by the number of blocks in use at once, so a steady load never
     /// reallocates, whichever worker has it. The time is measured in steps, so it may be late by an
-    /// eighth. Whether the allocator passes the memory on to the system is up to the allocator.
-    pub trim_after_frames: Option<u32>,
+    /// eighth. Whether the memory returns to the system is up to the allocator.
+    pub trim_after_periods: Option<u32>,
 
-    /// For how many periods data can be read, its own included. Default:
+    /// The number of periods for which data can be read, including its own. Default:
     /// [`LivesFor::TwoPeriods`].
     pub lives_for: LivesFor,
 
-    /// Bytes that the store has from the start, with all pages touched, so that no page fault falls
-    /// into the first frames. Default: 0.
+    /// Bytes that the store allocates at the start, touching all pages, so that the first frames have no
+    /// page faults. Default: 0.
     ///
     /// [`FrameArenas::new`](crate::FrameArenas::new) pays for it. It is a total for all workers, and
-    /// never more than the budget. What is not needed is given back after `trim_after_frames`.
+    /// never more than the budget or 1 GiB; the small first blocks of the workers come on top. Unneeded
+    /// memory is returned after `trim_after_periods`.
     pub pretouch_bytes: usize,
 
-    /// Whether recycled memory is filled with `0xDD`, so that a stale raw pointer shows.
+    /// Whether recycled memory is filled with `0xDD`, to expose use after free through raw pointers.
     /// Default: on in debug builds.
     ///
-    /// It makes the swap proportional to the bytes used.
+    /// With it, the cost of the swap is proportional to the bytes used.
     pub fill_recycled: bool,
 }
 
@@ -71,7 +73,7 @@ impl Default for FrameArenaSettings {
             block_bytes: BLOCK_BYTES,
             worker_limit_bytes: None,
             budget_bytes: None,
-            trim_after_frames: Some(600),
+            trim_after_periods: Some(600),
             lives_for: LivesFor::default(),
             pretouch_bytes: 0,
             fill_recycled: cfg!(debug_assertions),
@@ -79,11 +81,10 @@ impl Default for FrameArenaSettings {
     }
 }
 
-/// For how many periods of its arenas data can be read: its own, and the ones after it.
+/// The number of periods of its arenas for which data can be read: its own, and those after it.
 ///
 /// Each period beyond the first costs the memory of one more generation, except in arenas that shared
-/// nothing, and cache misses: a frame that writes to the memory of the frame before the last finds it
-/// cold.
+/// nothing. It also costs cache misses: memory that was last used two frames ago is cold.
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenaSettings, FrameArenas, LivesFor};
@@ -100,10 +101,13 @@ impl Default for FrameArenaSettings {
 /// assert_eq!(arenas.get(name), None);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 pub enum LivesFor {
-    /// Its own alone: for those who never look back. The least memory, and the fastest.
+    /// Only its own: for apps that never look back. The least memory, and the fastest.
+    /// [`TwoFrames`](crate::TwoFrames) needs more: its old list is never readable.
     OnePeriod,
-    /// Its own and the next: systems see what other systems made in the frame before, in any order.
+    /// Its own and the next: systems can read data of other systems from the frame before, in any order.
     #[default]
     TwoPeriods,
     /// Its own and the next two: for a render world that keeps two frames.
@@ -111,6 +115,12 @@ pub enum LivesFor {
 }
 
 impl LivesFor {
+    /// The longest life, checked against the margin between the stamps of two runs. A new variant must be
+    /// added here.
+    pub(crate) const LONGEST: Self = match Self::OnePeriod {
+        Self::OnePeriod | Self::TwoPeriods | Self::ThreePeriods => Self::ThreePeriods,
+    };
+
     /// Returns the number of periods.
     ///
     /// ```
@@ -132,5 +142,8 @@ const BLOCK_BYTES: usize = if cfg!(target_family = "wasm") {
     128 << 10
 };
 
-/// The blocks of a standalone arena: there may be one for each system.
+/// The first block of each worker and of each scratch: of many workers, most need little.
+pub(crate) const FIRST_BLOCK_BYTES: usize = 8 << 10;
+
+/// The block size of a standalone arena, which is small because each system may have one.
 pub(crate) const STANDALONE_BLOCK_BYTES: usize = 64 << 10;

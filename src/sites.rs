@@ -1,11 +1,12 @@
-//! Sites: which line of the game, or which system, asked for memory.
+//! Sites: the lines and systems of the game that request memory.
 //!
-//! Only the feature `sites` counts. Without it, [`IS_ON`] is false: every method returns at once, a
-//! table holds nothing, and nothing of this is on the path of an allocation.
+//! Sites are counted only with the feature `sites`. Without it, [`IS_ON`] is false: every method returns
+//! at once, tables are empty, and allocations cost nothing extra.
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;
 use std::fmt;
+use std::mem;
 use std::ops::Deref;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,29 +16,31 @@ use crate::figures::Figures;
 /// Whether sites are counted.
 pub(crate) const IS_ON: bool = cfg!(feature = "sites");
 
-/// Sites that one arena can tell apart; all others are one.
+/// The maximum number of sites per arena, including the one that counts all others.
 const MAX_SITES: usize = 64;
 
-/// Who asked for memory: a line of the game, mostly.
+/// The origin of allocations: usually a line of the game.
 ///
-/// A function of yours that only passes the arena on can be `#[track_caller]`: then its callers are
-/// the sites.
+/// A function that only passes the arena on can be `#[track_caller]`, so that its callers are the sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", reflect(opaque, Clone, Debug, PartialEq))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub enum Site {
     /// A line that calls [`FrameArenas::local`](crate::FrameArenas::local),
     /// [`scratch`](crate::FrameArenas::scratch), or a method of a
-    /// [`FrameCollector`](crate::FrameCollector) that asks for memory.
+    /// [`FrameCollector`](crate::FrameCollector) that requests memory.
     Line {
-        /// The file, as the compiler names it: `src/cull.rs`.
+        /// The file as in [`Location::file`], e.g. `src/cull.rs`.
         file: &'static str,
         /// The line in the file.
         line: u32,
     },
     /// A system that has [`Scratch`](crate::Scratch) as a parameter, by its name.
     ///
-    /// Bevy keeps the names with its feature `debug`. Without it, all these systems are one site, with
-    /// a name that says so.
+    /// Bevy keeps the names only with its feature `debug`. Without it, all these systems are one site,
+    /// whose name mentions the missing feature.
     System(&'static str),
     /// Sites that did not fit into a worker's table (64 entries).
     Others,
@@ -55,7 +58,7 @@ impl Site {
         }
     }
 
-    /// Returns the site of a system. `known` keeps it from the first call on.
+    /// Returns the site of a system. `known` caches the name from the first call on.
     #[cfg(feature = "bevy")]
     #[inline(always)]
     pub(crate) fn of_system(name: &str, known: &mut Option<&'static str>) -> Self {
@@ -66,7 +69,7 @@ impl Site {
     }
 }
 
-/// `src/cull.rs:12`, `system game::cull`, or `other lines`.
+/// Writes `src/cull.rs:12`, `system game::cull`, or `other lines`.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -77,15 +80,15 @@ impl fmt::Display for Site {
     }
 }
 
-/// The figures of one site in a frame: see [`FrameUsage::sites`](crate::FrameUsage::sites). It
-/// derefs to [`Figures`].
+/// The figures of one site in a period: see [`FrameUsage::sites`](crate::FrameUsage::sites). It derefs to
+/// [`Figures`].
 ///
-/// - `used_bytes` is what a worker's use grew by between this look-up and the worker's next one, or
-///   the end of the frame. The figures of all sites add up to those of the frame. A site that frees
-///   more than it allocates is reported as 0, so the sum can exceed them.
-/// - `peak_bytes` includes what was freed again before the next look-up.
-/// - If a worker runs another system while it waits in this one, what this one allocates afterwards
-///   counts for the other one's site, up to the next look-up here.
+/// - `used_bytes` is the growth of a worker's used memory between a look-up at this site and the worker's
+///   next look-up, or the end of the period. The sum over all sites is that of the period, or more: a
+///   site that frees more than it allocates counts as 0.
+/// - `peak_bytes` includes memory that was freed before the next look-up.
+/// - If a worker runs another system while it waits in this one, later allocations of this one count for
+///   the other system's site, up to the next look-up here.
 ///
 /// ```
 /// # #[cfg(feature = "sites")] {
@@ -104,16 +107,18 @@ impl fmt::Display for Site {
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct SiteUsage {
     /// The line, or the system.
     pub site: Site,
-    /// How often the arena was asked for.
+    /// The number of look-ups of an arena at this site.
     pub look_ups: u64,
-    /// Bytes of [scratch](crate::Scratch): the most that a guard taken here had in use at once; of each
-    /// worker's arenas the highest figure, added up.
+    /// Bytes of [scratch](crate::Scratch): the highest peak of each scratch arena taken at this site,
+    /// summed over all arenas.
     pub scratch_bytes: usize,
-    /// The figures of the frame's own memory.
+    /// The figures. Their bytes do not include scratch.
     pub figures: Figures,
 }
 
@@ -140,7 +145,7 @@ impl Deref for SiteUsage {
     }
 }
 
-/// Adds the figures of a site to those that other workers have of it.
+/// Adds the figures of a site to those of the same site in other workers.
 fn add_to(list: &mut Vec<SiteUsage>, usage: SiteUsage) {
     match list.iter_mut().find(|it| it.site == usage.site) {
         Some(sum) => {
@@ -160,7 +165,8 @@ pub(crate) fn append(list: &mut Vec<SiteUsage>, other: &mut Vec<SiteUsage>) {
     }
 }
 
-/// Sorts a list to which all workers have been added: those that took most come first.
+/// Finishes a list of all workers' sites: negative `used_bytes` become 0, and the largest sites come
+/// first.
 #[inline(always)]
 pub(crate) fn finish(list: &mut [SiteUsage]) {
     if !IS_ON {
@@ -176,28 +182,29 @@ pub(crate) fn finish(list: &mut [SiteUsage]) {
     });
 }
 
-/// The sites that asked for one arena in this period, or that looked stale handles up.
+/// The sites that looked up one arena in this period, or stale handles.
 ///
-/// One site is open: the one that asked last. The bytes it took are known when another one opens, or
-/// when the period ends. The owner of the arena and the swap lock it in turn, so nobody waits.
+/// One site is open: that of the last look-up. Its bytes are computed when another site opens or the
+/// period ends. The owner of the arena and the swap lock the table in turn, so an arena's lock is never
+/// contended.
 ///
-/// What the global allocator has no memory for is not recorded.
+/// If the global allocator has no memory for a row, nothing is recorded.
 #[derive(Debug, Default)]
 pub(crate) struct SiteTable(OnceLock<Vec<Mutex<Rows>>>);
 
 #[derive(Debug, Default)]
 struct Rows {
-    /// Sites keep their row when a period ends: a warm game allocates nothing here.
+    /// Sites keep their rows when a period ends, so that nothing is allocated in the steady state.
     rows: Vec<SiteUsage>,
     open: usize,
-    /// The bytes that were in use when it opened.
+    /// The bytes in use when the open site was opened.
     opened_at: usize,
-    /// The most bytes in use since then, as far as something was freed.
+    /// The highest use since then, recorded before memory was freed.
     peak_bytes: usize,
 }
 
 impl SiteTable {
-    /// Counts a look-up: what is taken from now on is for this site.
+    /// Counts a look-up: memory taken from now on counts for this site.
     #[inline(always)]
     pub(crate) fn open(&self, site: Site, used_bytes: impl FnOnce() -> usize) {
         if let Some(mut rows) = self.rows() {
@@ -205,7 +212,7 @@ impl SiteTable {
         }
     }
 
-    /// Notes how much is in use, before some of it is freed.
+    /// Records the bytes in use, before some of them are freed.
     #[inline(always)]
     pub(crate) fn note_peak(&self, used_bytes: impl FnOnce() -> usize) {
         if let Some(mut rows) = self.rows() {
@@ -213,10 +220,10 @@ impl SiteTable {
         }
     }
 
-    /// Notes that a limit refused memory to the open site.
+    /// Records that a limit refused memory to the open site.
     #[inline(always)]
     pub(crate) fn note_refusal(&self) {
-        // An arena that was not asked for by a line has no site.
+        // An arena without a look-up has no site.
         if let Some(mut rows) = self.rows()
             && let open = rows.open
             && let Some(row) = rows.rows.get_mut(open)
@@ -225,7 +232,7 @@ impl SiteTable {
         }
     }
 
-    /// Notes that a line looked a stale handle up. Any number of threads may do this at once.
+    /// Records the look-up of a stale handle. Any number of threads may call this at once.
     #[inline(always)]
     pub(crate) fn note_stale(&self, site: Site) {
         if let Some(mut rows) = self.rows()
@@ -235,9 +242,13 @@ impl SiteTable {
         }
     }
 
-    /// Moves the figures of the period that ends to a list.
+    /// Moves the figures of the ending period to a list.
     #[inline(always)]
     pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
+        if IS_ON {
+            // Before the lock is taken: see `find_rows`.
+            list.reserve(MAX_SITES);
+        }
         if let Some(mut rows) = self.rows() {
             rows.take(used_bytes, |usage| add_to(list, usage));
         }
@@ -246,6 +257,9 @@ impl SiteTable {
     /// Moves the figures of a period of scratch to a list.
     #[inline(always)]
     pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
+        if IS_ON {
+            list.reserve(MAX_SITES);
+        }
         if let Some(mut rows) = self.rows() {
             rows.take(0, |usage| {
                 let scratch_bytes = usage.peak_bytes;
@@ -272,6 +286,10 @@ impl SiteTable {
         if IS_ON { self.find_rows() } else { None }
     }
 
+    /// Returns the rows, with room for one more unless the global allocator refuses.
+    ///
+    /// Nothing is allocated or freed while the lock is held: a custom global allocator may look the arena
+    /// up as well.
     fn find_rows(&self) -> Option<MutexGuard<'_, Rows>> {
         if self.0.get().is_none() {
             let mut table = Vec::new();
@@ -281,7 +299,27 @@ impl SiteTable {
             drop(self.0.set(table));
         }
         let rows = self.0.get()?.first()?;
-        Some(rows.lock().unwrap_or_else(PoisonError::into_inner))
+        let lock = || rows.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let locked = lock();
+            let len = locked.rows.len();
+            if len < locked.rows.capacity() || len == MAX_SITES {
+                return Some(locked);
+            }
+            drop(locked);
+            let mut longer = Vec::new();
+            if longer.try_reserve_exact(2 * len + 8).is_err() {
+                return Some(lock());
+            }
+            let mut locked = lock();
+            // The allocator's own look-ups may have made more room meanwhile.
+            if longer.capacity() > locked.rows.capacity() {
+                longer.append(&mut locked.rows);
+                mem::swap(&mut locked.rows, &mut longer);
+            }
+            // Before the shorter of the two is freed.
+            drop(locked);
+        }
     }
 }
 
@@ -297,11 +335,11 @@ impl Rows {
         }
     }
 
-    /// Gives the open site what it took.
+    /// Adds the bytes taken since the open site was opened to its row.
     fn close(&mut self, used_bytes: usize) {
         let most_bytes = self.peak_bytes.max(used_bytes);
         if let Some(row) = self.rows.get_mut(self.open) {
-            // By wrapping: it may have freed more than it took.
+            // Wrapping, because it may have freed more than it allocated.
             let before = row.figures.used_bytes.wrapping_sub(self.opened_at);
             let own_peak = before.wrapping_add(most_bytes).cast_signed();
             let peak = own_peak.max(row.figures.peak_bytes.cast_signed());
@@ -321,13 +359,16 @@ impl Rows {
             None => site,
         };
         known(site).or_else(|| {
-            self.rows.try_reserve(1).ok()?;
-            self.rows.push(SiteUsage::of(site));
-            Some(self.rows.len() - 1)
+            // `find_rows` has made room, unless the global allocator refused.
+            let has_room = self.rows.len() < self.rows.capacity();
+            has_room.then(|| {
+                self.rows.push(SiteUsage::of(site));
+                self.rows.len() - 1
+            })
         })
     }
 
-    /// Takes the figures out. The next period begins with nothing in use, and the same site open.
+    /// Moves the figures out. The next period begins with nothing in use, and the same site open.
     fn take(&mut self, used_bytes: usize, mut add: impl FnMut(SiteUsage)) {
         self.close(used_bytes);
         self.opened_at = 0;
@@ -340,11 +381,11 @@ impl Rows {
     }
 }
 
-/// Returns a copy of a name that stays for ever: figures that a game has copied name it.
+/// Returns a copy of a name that is never freed, because copied figures may refer to it at any time.
 #[cfg(feature = "bevy")]
 #[cold]
 fn lasting(name: &str) -> &'static str {
-    // One for each name, however many worlds have such a system.
+    // One copy per name, however many worlds have such a system.
     static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     let known = names.iter().copied().find(|known| *known == name);

@@ -1,31 +1,30 @@
-//! Stamps: numbers that name one use of one generation, and are never given twice.
+//! Stamps: unique numbers, never reused, for each use of a generation or an arena.
 #![forbid(unsafe_code)]
 
-#[cfg_attr(
-    not(any(feature = "bevy", test)),
-    expect(dead_code, reason = "paces are made by an app")
-)]
-mod names;
-
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use self::names::{RunName, name_of_run};
+use crate::settings::LivesFor;
 
-/// Names one use of one generation, or of one standalone arena.
+/// Identifies one use of one generation, or of one standalone arena.
 pub(crate) type Stamp = u64;
 
 /// The stamp of a handle that was never set. No generation and no arena ever has it.
 pub(crate) const UNSET: Stamp = 0;
 
-/// The stamp of a generation that is not in use. No handle ever has it: nobody allocates there.
+/// The stamp of a generation that is not in use. No handle ever has it, because nothing is allocated there.
 pub(crate) const SPARE: Stamp = Stamp::MAX;
 
 /// Stamps that a run takes from its counter at a time.
 const RUN_LENGTH: u64 = 1 << 32;
 
-/// Stamps at the start of a run that are never given, so that the stamps of up to this many
-/// frames before a run's first one are no other run's, nor [`UNSET`].
+/// Stamps at the start of a run that are never issued: so many stamps before a run's first one belong to no
+/// other run, and are not [`UNSET`].
 const MARGIN: u64 = 3;
+
+// `Ring::holds` looks back as far as data lives. With a longer life it would match stamps of another run.
+const _: () = assert!(MARGIN >= LivesFor::LONGEST.periods() as u64);
 
 /// Stamps that a standalone arena takes at a time; a power of two.
 const BLOCK_LENGTH: u64 = 1 << 16;
@@ -42,34 +41,26 @@ const FIRST_TASK: Stamp = FIRST_SCRATCH + (1 << 61);
 /// The first stamp of the first run.
 const FIRST_RUN: Stamp = UNSET + 1;
 
-/// The process-wide counter of runs. [`UNSET`] is never given.
+// The process-wide counters. None issues zero, and those of blocks are multiples of `BLOCK_LENGTH`.
 static NEXT_RUN: AtomicU64 = AtomicU64::new(FIRST_RUN);
-
-/// The process-wide counter of blocks, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
-
-/// The process-wide counter of blocks for scratch, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_SCRATCH: AtomicU64 = AtomicU64::new(FIRST_SCRATCH);
-
-/// The process-wide counter of [`pool`]: zero is never given.
-static NEXT_POOL: AtomicU64 = AtomicU64::new(1);
-
-/// The process-wide counter of blocks for task arenas, always a multiple of [`BLOCK_LENGTH`].
 static NEXT_TASK: AtomicU64 = AtomicU64::new(FIRST_TASK);
+static NEXT_POOL: AtomicU64 = AtomicU64::new(1);
 
 /// Takes `count` stamps below `limit` and returns the first.
 fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
-    // Uniqueness needs the atomicity of the update alone, so relaxed is enough.
+    // Uniqueness needs only the atomicity of the update, so relaxed is enough.
     counter
         .try_update(Relaxed, Relaxed, |next| {
             next.checked_add(count).filter(|&sum| sum <= limit)
         })
-        .expect("2^31 `FrameArenas`, 2^45 lone arenas and 2^40 pools outlast any process")
+        .expect("2^31 `FrameArenas`, 2^45 standalone arenas and 2^40 pools outlast any process")
 }
 
 /// Returns a stamp for a standalone arena.
 ///
-/// The arena owns those that [`after`] gives from it on, too.
+/// The arena also owns those that [`after`] returns from it on.
 pub(crate) fn standalone() -> Stamp {
     take(&NEXT_BLOCK, BLOCK_LENGTH, FIRST_SCRATCH)
 }
@@ -81,43 +72,43 @@ pub(crate) fn scratch() -> Stamp {
 
 /// Returns a stamp for a task arena, as [`standalone`] does for others.
 pub(crate) fn task() -> Stamp {
-    // The largest number itself, `SPARE`, is never given.
+    // The largest number itself, `SPARE`, is never issued.
     take(&NEXT_TASK, BLOCK_LENGTH, Stamp::MAX)
 }
 
-/// Returns a number below `limit` for a pool, which is no stamp, and never reused.
+/// Returns a number below `limit` for a pool: unique, never reused, and not a stamp.
 pub(crate) fn pool(limit: u64) -> u64 {
     take(&NEXT_POOL, 1, limit)
 }
 
-/// Whether a standalone arena has, or had, this stamp.
+/// Returns whether a standalone arena has, or had, this stamp.
 pub(crate) fn is_standalone(stamp: Stamp) -> bool {
     (FIRST_BLOCK..FIRST_SCRATCH).contains(&stamp)
 }
 
-/// Whether an arena of scratch has, or had, this stamp.
+/// Returns whether an arena of scratch has, or had, this stamp.
 pub(crate) fn is_scratch(stamp: Stamp) -> bool {
     (FIRST_SCRATCH..FIRST_TASK).contains(&stamp)
 }
 
-/// Whether a task arena has, or had, this stamp.
+/// Returns whether a task arena has, or had, this stamp.
 pub(crate) fn is_task(stamp: Stamp) -> bool {
     (FIRST_TASK..SPARE).contains(&stamp)
 }
 
-/// Returns the number of the frame that a run gave `stamp` to, counted from the run's first.
-pub(crate) fn frame(stamp: Stamp) -> u64 {
+/// Returns the number of the period that a run issued `stamp` for, counted from the run's first.
+pub(crate) fn period(stamp: Stamp) -> u64 {
     (stamp.wrapping_sub(FIRST_RUN) % RUN_LENGTH).saturating_sub(MARGIN)
 }
 
-/// Whether one run gave both stamps, so that they name frames of the same `FrameArenas`.
+/// Returns whether one run issued both stamps, so that they are periods of the same `FrameArenas`.
 pub(crate) fn is_same_run(a: Stamp, b: Stamp) -> bool {
     let is_of_a_run = |stamp| (FIRST_RUN..FIRST_BLOCK).contains(&stamp);
     let run = |stamp| (stamp - FIRST_RUN) / RUN_LENGTH;
     is_of_a_run(a) && is_of_a_run(b) && run(a) == run(b)
 }
 
-/// Returns how many stamps before `now` the same run gave `stamp`, if it did.
+/// Returns how many stamps before `now` the same run issued `stamp`, if it did.
 pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
     if is_same_run(stamp, now) {
         now.checked_sub(stamp)
@@ -126,8 +117,8 @@ pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
     }
 }
 
-/// Returns the stamp that follows one of [`standalone`], [`scratch`], [`task`] or of this function;
-/// each may be passed once.
+/// Returns the stamp that follows one of [`standalone`], [`scratch`], [`task`] or this function. Each may be
+/// passed once.
 #[inline]
 pub(crate) fn after(stamp: Stamp) -> Stamp {
     next_in_block(stamp).unwrap_or_else(|| in_another_block(stamp))
@@ -135,7 +126,7 @@ pub(crate) fn after(stamp: Stamp) -> Stamp {
 
 /// Returns the first stamp of a new block, for the kind of arena that has `stamp`.
 #[cold]
-pub(crate) fn in_another_block(stamp: Stamp) -> Stamp {
+fn in_another_block(stamp: Stamp) -> Stamp {
     if is_task(stamp) {
         task()
     } else if is_scratch(stamp) {
@@ -145,7 +136,7 @@ pub(crate) fn in_another_block(stamp: Stamp) -> Stamp {
     }
 }
 
-/// Returns the stamp that follows, unless that takes another block. No other thread is asked.
+/// Returns the stamp that follows, unless that takes another block. This needs no other thread.
 #[inline]
 pub(crate) fn next_in_block(stamp: Stamp) -> Option<Stamp> {
     let next = stamp.wrapping_add(1);
@@ -154,11 +145,11 @@ pub(crate) fn next_in_block(stamp: Stamp) -> Option<Stamp> {
 
 /// Consecutive stamps for the generations of one `FrameArenas`.
 ///
-/// As they are consecutive, the difference of two of them is an age in frames.
+/// As they are consecutive, the difference of two of them is an age in periods.
 #[derive(Debug)]
 pub(crate) struct StampRun {
     first: Stamp,
-    last_given: Stamp,
+    last_issued: Stamp,
 }
 
 impl StampRun {
@@ -167,19 +158,71 @@ impl StampRun {
         let first = take(&NEXT_RUN, RUN_LENGTH, FIRST_BLOCK);
         Self {
             first,
-            last_given: first + MARGIN - 1,
+            last_issued: first + MARGIN - 1,
         }
     }
 
-    /// Gives the next stamp.
+    /// Returns the next stamp.
     pub(crate) fn advance(&mut self) -> Stamp {
-        if self.last_given - self.first == RUN_LENGTH - 1 {
+        if self.last_issued - self.first == RUN_LENGTH - 1 {
             *self = Self::new();
         } else {
-            self.last_given += 1;
+            self.last_issued += 1;
         }
-        self.last_given
+        self.last_issued
     }
+}
+
+/// A stamp of each run that has a name, and the name: for the texts of errors.
+static NAMED: Mutex<Vec<(Stamp, &'static str)>> = Mutex::new(Vec::new());
+
+fn named() -> MutexGuard<'static, Vec<(Stamp, &'static str)>> {
+    NAMED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The name of a run, for as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct RunName(Stamp);
+
+impl RunName {
+    /// Names the run that issued `stamp`.
+    #[cfg_attr(
+        not(any(feature = "bevy", test)),
+        expect(dead_code, reason = "paces are made by an app")
+    )]
+    pub(crate) fn new(stamp: Stamp, name: &'static str) -> Self {
+        // The list grows while the lock is not held: a user's global allocator may resolve a stale handle,
+        // whose error has the name of its run.
+        let mut longer = Vec::new();
+        loop {
+            let mut named = named();
+            if longer.capacity() > named.capacity() {
+                longer.append(&mut named);
+                mem::swap(&mut *named, &mut longer);
+            }
+            if named.len() < named.capacity() {
+                named.push((stamp, name));
+                break;
+            }
+            let len = named.len();
+            drop(named);
+            longer.reserve_exact(2 * len + 8);
+        }
+        Self(stamp)
+    }
+}
+
+impl Drop for RunName {
+    fn drop(&mut self) {
+        named().retain(|&(stamp, _)| stamp != self.0);
+    }
+}
+
+/// Returns the name of the run that issued `stamp`, if it has one.
+pub(crate) fn name_of_run(stamp: Stamp) -> Option<&'static str> {
+    let named = named();
+    let of_run = named.iter().find(|&&(other, _)| is_same_run(stamp, other));
+    of_run.map(|&(_, name)| name)
 }
 
 #[cfg(test)]
@@ -191,30 +234,30 @@ mod tests {
         let mut a = StampRun::new();
         let b = StampRun::new();
         let alone = standalone();
-        let given = a.advance();
+        let issued = a.advance();
         let later = a.advance();
-        assert_eq!(age(given, later), Some(1));
-        assert_eq!(age(later, given), None);
-        assert_eq!((frame(given), frame(later)), (0, 1));
-        for foreign in [b.last_given, alone, UNSET, SPARE] {
+        assert_eq!(age(issued, later), Some(1));
+        assert_eq!(age(later, issued), None);
+        assert_eq!((period(issued), period(later)), (0, 1));
+        for foreign in [b.last_issued, alone, UNSET, SPARE] {
             assert_eq!(age(foreign, later), None);
             assert_eq!(age(later, foreign), None);
         }
-        assert!(is_standalone(alone) && !is_standalone(given) && !is_standalone(SPARE));
+        assert!(is_standalone(alone) && !is_standalone(issued) && !is_standalone(SPARE));
     }
 
     #[test]
-    fn the_frames_before_a_runs_first_have_the_stamps_of_nobody() {
+    fn the_stamps_before_a_runs_first_belong_to_no_run() {
         let mut before = StampRun::new();
-        before.last_given = before.first + RUN_LENGTH - 1;
+        before.last_issued = before.first + RUN_LENGTH - 1;
         let mut run = StampRun::new();
         let first = run.advance();
-        // A run ends with its last stamp, given or not.
+        // A run ends with its last stamp, issued or not.
         assert!(is_same_run(run.first, run.first + RUN_LENGTH - 1));
         assert!(!is_same_run(run.first, run.first - 1));
         assert!(!is_same_run(run.first, run.first + RUN_LENGTH));
         // Data lives for three frames at most, so this is older than any that is held.
-        assert!(first - before.last_given > 3);
+        assert!(first - before.last_issued > 3);
         const { assert!(FIRST_RUN + MARGIN - UNSET > 3) };
     }
 
@@ -232,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn scratch_is_told_from_standalone_arenas_in_all_its_blocks() {
+    fn stamps_of_scratch_differ_from_those_of_standalone_arenas_in_all_blocks() {
         let alone = [standalone(), in_another_block(standalone())];
         let first = scratch();
         let last = first + BLOCK_LENGTH - 1;
@@ -247,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn task_arenas_are_told_from_all_others() {
+    fn stamps_of_task_arenas_differ_from_all_others() {
         let first = task();
         let last = first + BLOCK_LENGTH - 1;
         for stamp in [first, last, after(last), in_another_block(first)] {
@@ -262,11 +305,22 @@ mod tests {
     fn an_exhausted_run_continues_with_fresh_stamps() {
         let mut run = StampRun::new();
         let other = StampRun::new();
-        run.last_given = run.first + RUN_LENGTH - 1;
-        let last = run.last_given;
+        run.last_issued = run.first + RUN_LENGTH - 1;
+        let last = run.last_issued;
         let next = run.advance();
-        assert!(next > other.last_given + RUN_LENGTH - 1);
+        assert!(next > other.last_issued + RUN_LENGTH - 1);
         assert_eq!(age(last, next), None);
-        assert_eq!(frame(next), 0);
+        assert_eq!(period(next), 0);
+    }
+
+    #[test]
+    fn a_run_has_its_name_while_that_lives() {
+        let [mut a, mut b] = [StampRun::new(), StampRun::new()];
+        let (first, other) = (a.advance(), b.advance());
+        let name = RunName::new(first, "a");
+        assert_eq!(name_of_run(a.advance()), Some("a"));
+        assert_eq!(name_of_run(other), None);
+        drop(name);
+        assert_eq!(name_of_run(first), None);
     }
 }

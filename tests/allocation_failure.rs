@@ -114,10 +114,10 @@ fn allocate_in_all_ways(arena: &FrameArena, drops: &Droppy, made: &Cell<usize>) 
     note(arena.try_alloc_with(|| [2_u64; 16]).is_err());
     note(arena.try_alloc_slice_copy(&[3_u8; 200]).is_err());
     note(arena.try_alloc_slice_fill_with(200, |i| i).is_err());
-    note(arena.try_alloc_slice_fill_iter(0..200).is_err());
+    note(arena.try_collect(0..200).is_err());
     // Without a hint of its length.
     let odd = (0..400).filter(|number| number % 2 == 1);
-    note(arena.try_alloc_slice_fill_iter(odd).is_err());
+    note(arena.try_collect(odd).is_err());
     note(arena.try_alloc_slice_aligned::<4096, _>(9, 1_u8).is_err());
     note(arena.try_alloc_str("twelve bytes").is_err());
     note(arena.try_alloc_fmt(format_args!("{:>999}", 1)).is_err());
@@ -135,7 +135,7 @@ fn allocate_in_all_ways(arena: &FrameArena, drops: &Droppy, made: &Cell<usize>) 
     note(vec.try_share().is_err());
     let mut text = arena.string();
     note(text.try_push_str(&TEXT[..999]).is_err());
-    note(text.try_share().is_err());
+    note(text.try_write_fmt(format_args!("{TEXT}")).is_err());
     errors
 }
 
@@ -240,6 +240,25 @@ fn an_error_changes_nothing() {
         FrameArena::try_new(64).map(|arena| arena.held_bytes()),
         Ok(128)
     );
+}
+
+#[test]
+fn an_arena_that_the_allocator_has_no_memory_for_is_an_error() {
+    let before = LIVE_BLOCKS.get();
+    // The first call is for the account of its blocks. A block is asked for twice.
+    for mode in [Mode::FailAt(1), Mode::FailAll] {
+        CALLS.set(0);
+        MODE.set(mode);
+        let arena = FrameArena::try_new(4096);
+        MODE.set(Mode::Off);
+        assert!(matches!(arena, Err(ArenaError::AllocationFailed { .. })));
+    }
+    let calls = fail_each_call(|nth| {
+        let failed = failing_at(nth, || drop(FrameArena::try_new(4096)));
+        assert_eq!(LIVE_BLOCKS.get(), before, "call {nth} leaked a block");
+        failed
+    });
+    assert!(calls > 1, "the account, and the first block");
 }
 
 #[test]

@@ -15,8 +15,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{
     ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSchedule, FrameArenaSettings,
-    FrameArenaSubAppPlugin, FrameArenaSystems, FrameArenas, FrameHandle, FrameLease, TaskArena,
-    TaskResult,
+    FrameArenaSubAppPlugin, FrameArenas, FrameHandle, FrameLease, TaskArena, TaskResult,
 };
 use bevy_platform::hash::FixedHasher;
 use bevy_tasks::ComputeTaskPool;
@@ -73,6 +72,8 @@ fn warm_every_thread(app: &App) {
             // Each waits for all the others, so each has a thread of its own.
             scope.spawn(async {
                 barrier.wait();
+                // A first block that is kept for a handle, and another block.
+                arenas.local().share(0_u8);
                 arenas.local().alloc([0_u8; 100_000]);
                 barrier.wait();
                 std::thread::current().id()
@@ -101,8 +102,8 @@ fn a_warm_frame_of_an_app_makes_no_call_to_the_global_allocator() {
         .add_systems(
             FrameArenaSchedule,
             (
-                (|| IS_COUNTING.set(true)).before(FrameArenaSystems::Swap),
-                (|| IS_COUNTING.set(false)).after(FrameArenaSystems::Swap),
+                (|| IS_COUNTING.set(true)).before(FrameArenas::end_period),
+                (|| IS_COUNTING.set(false)).after(FrameArenas::end_period),
             ),
         );
     app.finish();
@@ -136,7 +137,7 @@ fn the_end_of_a_warm_period_makes_no_call_to_the_global_allocator() {
                 (|| IS_COUNTING.set(true)).before(ArenasOf::<Tick>::end_period),
                 |arenas: Res<ArenasOf<Tick>>| {
                     IS_COUNTING.set(false);
-                    arenas.local().share_slice_fill_with(1000, |_| 1_u8);
+                    arenas.local().share_iter((0..1000).map(|_| 1_u8));
                 },
             ),
         )

@@ -10,6 +10,7 @@ mod model {
     pub(crate) mod program;
     pub(crate) mod reference;
     pub(crate) mod shared;
+    pub(crate) mod tasks;
     pub(crate) mod tracked;
     pub(crate) mod worker;
 }

@@ -1,7 +1,6 @@
 //! The arenas' figures as Bevy diagnostics.
 #![forbid(unsafe_code)]
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bevy_app::{App, Plugin};
@@ -14,18 +13,20 @@ use super::report::{FRAME_PREFIX, FrameArenaReport};
 use crate::arenas::FrameUsage;
 use crate::sites::{Site, SiteUsage};
 
-/// Publishes the figures of each frame; [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds it.
+/// Publishes the figures of each frame as diagnostics. [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds
+/// this plugin.
 ///
-/// They are those of the frame that just ended, as [`FrameArenaReport`](crate::FrameArenaReport) has
-/// them. Memory is given in MiB. Each worker thread has a diagnostic too, with the memory it used:
-/// see [`worker`](Self::worker). Of more than 16 workers, 16 are measured in a frame, in turns. With
-/// the feature `sites`, so have the lines of code that took most in a frame:
-/// `frame_arena/site/src/cull.rs:12`. Bevy's own overlay shows them like any diagnostic
-/// (`DiagnosticsOverlay::new("Arenas", vec![FrameArenaDiagnosticsPlugin::USED.into()])`); for a
-/// picture made for them see the feature `overlay`.
+/// The figures are those of the frame that just ended, as in
+/// [`FrameArenaReport`](crate::FrameArenaReport). Memory is in MiB. Each worker thread has a diagnostic
+/// of the memory it used: see [`worker`](Self::worker). With more than 16 workers, 16 are measured per
+/// frame, in turn. With the feature `sites`, the lines of code that took the most memory in a frame have
+/// diagnostics as well, e.g. `frame_arena/site/src/cull.rs:12`.
 ///
-/// The time of a measurement is that of Bevy's `Time<Real>`; without a `TimePlugin` it is the
-/// system's, and in a browser nothing is measured then.
+/// Bevy's own overlay can show all of them: see [`OVERVIEW`](Self::OVERVIEW). The feature `overlay` adds
+/// an overlay made for these figures.
+///
+/// Measurements carry the time of Bevy's `Time<Real>`, or the system time if there is no `TimePlugin`. In
+/// a browser without a `TimePlugin` nothing is measured.
 ///
 /// ```
 /// use bevy_app::App;
@@ -44,40 +45,55 @@ use crate::sites::{Site, SiteUsage};
 /// assert_eq!(used.suffix, " MiB");
 /// ```
 pub struct FrameArenaDiagnosticsPlugin {
-    /// The number of values to keep of each diagnostic, and 65,536 at most.
+    /// The number of values kept per diagnostic, at most 65,536.
     pub max_history_length: usize,
 }
 
 impl FrameArenaDiagnosticsPlugin {
-    /// Memory in use when the frame ended, by all workers.
+    /// Memory in use by all workers when the frame ended.
     pub const USED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/used");
-    /// The most memory that each worker had in use at once in the frame, added up.
+    /// The sum of the workers' peaks in the frame.
     pub const PEAK: DiagnosticPath = DiagnosticPath::const_new("frame_arena/peak");
     /// The highest [`PEAK`](Self::PEAK) of any frame so far.
     pub const HIGH_WATERMARK: DiagnosticPath =
         DiagnosticPath::const_new("frame_arena/high_watermark");
-    /// The most memory that [scratch](crate::Scratch) had in use at once so far.
+    /// The highest peak of [scratch](crate::Scratch) so far.
     pub const SCRATCH: DiagnosticPath = DiagnosticPath::const_new("frame_arena/scratch");
-    /// Memory held from the global allocator; where untouched, it is address space alone.
+    /// Memory taken from the global allocator. Pages that were never touched are only address space.
     pub const RESERVED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/reserved");
     /// Threads that allocated in the frame.
     pub const WORKERS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/workers");
-    /// Memory of the blocks that were in the arenas of the frame and in scratch when it ended.
+    /// Memory in blocks held by the frame's arenas, scratch and tasks when the frame ended.
     pub const HELD: DiagnosticPath = DiagnosticPath::const_new("frame_arena/held");
     /// Allocations that a limit refused.
     pub const REFUSALS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/refusals");
-    /// Generations that a lease keeps from being recycled.
+    /// Generations that leases keep from being recycled.
     pub const PARKED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/parked");
-    /// Mebibytes of the blocks that task arenas and their results held: a part of `HELD`.
+    /// Memory in blocks held by task arenas and task results: a part of [`HELD`](Self::HELD).
     pub const TASKS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/tasks");
-    /// Lookups of stale or foreign handles.
+    /// Look-ups of stale or foreign handles.
     pub const STALE: DiagnosticPath = DiagnosticPath::const_new("frame_arena/stale");
 
-    /// Returns the diagnostic of the threads with this name, `frame_arena/worker/NAME`: memory
-    /// that they used in the frame. It exists once such a thread has allocated. Of more than 16
-    /// workers, each is measured in every second frame, third, or fourth: a measurement costs more
-    /// than the rest of a worker's share in the frame's end.
-    /// [`FrameArenas::usage`](crate::FrameArenas::usage) has all of them in each frame.
+    /// The most useful diagnostics of a frame, e.g. for the `DiagnosticsOverlay` of `bevy_dev_tools`:
+    /// `DiagnosticsOverlay::new("Frame arenas",
+    /// FrameArenaDiagnosticsPlugin::OVERVIEW.map(Into::into).to_vec())`.
+    pub const OVERVIEW: [DiagnosticPath; 7] = [
+        Self::USED,
+        Self::PEAK,
+        Self::HIGH_WATERMARK,
+        Self::RESERVED,
+        Self::TASKS,
+        Self::REFUSALS,
+        Self::STALE,
+    ];
+
+    /// Returns the path of the diagnostic for threads with this name, `frame_arena/worker/NAME`: the
+    /// memory they used in the frame. A `/` in the name becomes `%2F`.
+    ///
+    /// The diagnostic exists once such a thread has allocated. With more than 16 workers, each is
+    /// measured only in every second, third or fourth frame: a measurement costs more than the rest of a
+    /// worker's share of the frame's end. [`FrameArenas::usage`](crate::FrameArenas::usage) has all
+    /// workers in every frame.
     pub fn worker(thread_name: &str) -> DiagnosticPath {
         worker_path(FRAME_PREFIX, thread_name)
     }
@@ -97,22 +113,29 @@ impl Plugin for FrameArenaDiagnosticsPlugin {
     }
 }
 
-/// The most workers that get a diagnostic of their own: a store never forgets one.
+/// The maximum number of workers with a diagnostic: a store never removes one.
 const MAX_WORKERS: usize = 64;
 
-/// The most workers that are measured in one period. More take turns: Bevy's store needs some 300
-/// instructions for a measurement, and the frame's end shall not grow with them.
+/// The maximum number of workers measured in one period. If there are more, they take turns: a
+/// measurement takes Bevy's store some 300 instructions, and the cost of a frame's end must not grow with
+/// the workers.
 const WORKERS_IN_TURN: usize = 16;
 
-/// The most values that a diagnostic keeps: 18 minutes at 60 frames a second.
+/// The number of top sites of a frame that get a diagnostic.
+const TOP_SITES: usize = 8;
+
+/// The maximum number of sites with a diagnostic.
+const MAX_SITES: usize = 64;
+
+/// The maximum history of a diagnostic: 18 minutes at 60 frames a second.
 const MAX_HISTORY: usize = 1 << 16;
 
 const MEMORY: &str = " MiB";
 
-/// A figure of a period: its path for the frame, its unit, and its value.
+/// A figure of a period: its path in the frame's diagnostics, its unit, and its value.
 type Figure = (DiagnosticPath, &'static str, fn(&FrameUsage) -> f64);
 
-/// All figures that are published. Other arenas have the same, under their own prefix.
+/// All published figures. Other arenas have the same ones under their own prefix.
 static FIGURES: [Figure; 11] = {
     type Frame = FrameArenaDiagnosticsPlugin;
     [
@@ -134,42 +157,42 @@ static FIGURES: [Figure; 11] = {
     ]
 };
 
-/// Writes the figures of one set of arenas to a store, under names with one prefix.
+/// Writes the figures of one set of arenas to a store, under one prefix.
 pub(super) struct UsagePublisher {
     prefix: String,
     max_history_length: usize,
     figures: Vec<DiagnosticPath>,
     workers: Vec<(Arc<str>, DiagnosticPath)>,
-    /// The line of the worker whose turn it is.
+    /// The index of the worker whose turn is next.
     next_worker: usize,
-    sites: SitePaths,
+    sites: Vec<(Site, DiagnosticPath)>,
 }
 
 impl UsagePublisher {
-    pub(super) fn new(prefix: &str, max_history_length: usize) -> Self {
+    /// Adds the diagnostics to a store.
+    pub(super) fn new(prefix: &str, history: usize, store: &mut DiagnosticsStore) -> Self {
+        // A history is allocated at its full length.
+        let max_history_length = history.min(MAX_HISTORY);
+        let figures = FIGURES.iter().map(|(of_frame, suffix, _)| {
+            let name = of_frame.as_str().trim_start_matches(FRAME_PREFIX);
+            let path = DiagnosticPath::new(format!("{prefix}{name}"));
+            store.add(diagnostic(&path, suffix, max_history_length));
+            path
+        });
         Self {
             prefix: prefix.to_owned(),
-            // A history is reserved as a whole.
-            max_history_length: max_history_length.min(MAX_HISTORY),
-            figures: FIGURES.iter().map(|it| path_in(prefix, &it.0)).collect(),
+            max_history_length,
+            figures: figures.collect(),
             workers: Vec::new(),
             next_worker: 0,
-            sites: SitePaths::default(),
+            sites: Vec::new(),
         }
     }
 
-    /// Adds the diagnostics to a store.
-    pub(super) fn register(&self, store: &mut DiagnosticsStore) {
-        for (path, (_, suffix, _)) in self.figures.iter().zip(&FIGURES) {
-            store.add(self.diagnostic(path, suffix));
-        }
-    }
-
-    /// Adds a measurement to each diagnostic of the store; of many workers, to those whose turn it
-    /// is.
+    /// Adds a measurement to each diagnostic in the store, except those of workers whose turn it is not.
     ///
-    /// It allocates only for workers and sites it has not seen: `Diagnostics`, the system parameter, would
-    /// clone their paths each frame.
+    /// It allocates only for new workers and sites. The system parameter `Diagnostics` would clone all
+    /// paths in every frame.
     pub(super) fn publish(
         &mut self,
         usage: &FrameUsage,
@@ -186,23 +209,22 @@ impl UsagePublisher {
         }
         for line in self.take_turn(usage.workers.len()) {
             let worker = &usage.workers[line];
-            if let Some(path) = self.path_of_worker(line, &worker.name, store) {
-                measure(store, path, mebibytes(worker.used_bytes));
+            if let Some(index) = self.index_of_worker(line, &worker.name, store) {
+                measure(store, &self.workers[index].1, mebibytes(worker.used_bytes));
             }
         }
-        let length = self.max_history_length;
-        self.sites.add_new(&self.prefix, &usage.sites, |path| {
-            store.add(diagnostic(path, MEMORY, length));
-        });
-        for (path, used_bytes) in self.sites.measured(&usage.sites) {
+        self.add_sites(&usage.sites, store);
+        for (known, path) in &self.sites {
+            let site = usage.sites.iter().find(|site| site.site == *known);
+            let used_bytes = site.map_or(0, |site| site.used_bytes);
             measure(store, path, mebibytes(used_bytes));
         }
     }
 
-    /// Returns the lines of the workers whose turn it is: all, if they are few.
+    /// Returns the indices of the workers whose turn it is: all of them, if they are few.
     fn take_turn(&mut self, workers: usize) -> impl Iterator<Item = usize> + use<> {
         let workers = workers.min(MAX_WORKERS);
-        // A worker that was idle for long is no longer listed, so there may be fewer than before.
+        // Workers that were idle for long are no longer listed, so there may be fewer than before.
         let first = Some(self.next_worker).filter(|&first| first < workers);
         let first = first.unwrap_or(0);
         let line_at = move |place| match place {
@@ -214,116 +236,71 @@ impl UsagePublisher {
         turn.map(line_at)
     }
 
-    /// Returns the diagnostic of a worker. Mostly its line in the usage says where to look.
-    fn path_of_worker(
-        &mut self,
-        line: usize,
-        name: &Arc<str>,
-        store: &mut DiagnosticsStore,
-    ) -> Option<&DiagnosticPath> {
-        let is_there = |(known, _): &(Arc<str>, _)| Arc::ptr_eq(known, name);
-        let index = match self.workers.get(line).is_some_and(is_there) {
-            true => line,
-            false => self.find_worker(line, name, store)?,
-        };
-        Some(&self.workers[index].1)
-    }
-
-    /// Finds the diagnostic of a worker, or adds it, and has it where the next call looks first.
-    #[cold]
-    fn find_worker(
+    /// Finds or adds the diagnostic of a worker. It is usually at the worker's line in the usage, or else
+    /// moves there.
+    fn index_of_worker(
         &mut self,
         line: usize,
         name: &Arc<str>,
         store: &mut DiagnosticsStore,
     ) -> Option<usize> {
-        if line >= MAX_WORKERS {
-            return None;
+        let at_line = self.workers.get(line);
+        if at_line.is_some_and(|(known, _)| Arc::ptr_eq(known, name)) {
+            return Some(line);
         }
-        let known = self.workers.iter().position(|(known, _)| known == name);
-        if known.is_none() && self.workers.len() == MAX_WORKERS {
-            return None;
-        }
-        let index = known.unwrap_or_else(|| {
-            let path = worker_path(&self.prefix, name);
-            store.add(self.diagnostic(&path, MEMORY));
-            self.workers.push((Arc::clone(name), path));
-            self.workers.len() - 1
-        });
+        let index = match self.workers.iter().position(|(known, _)| known == name) {
+            Some(index) => index,
+            None if self.workers.len() == MAX_WORKERS => return None,
+            None => {
+                let path = worker_path(&self.prefix, name);
+                store.add(diagnostic(&path, MEMORY, self.max_history_length));
+                self.workers.push((Arc::clone(name), path));
+                self.workers.len() - 1
+            }
+        };
         self.workers[index].0 = Arc::clone(name);
         let place = line.min(self.workers.len() - 1);
         self.workers.swap(index, place);
         Some(place)
     }
 
-    fn diagnostic(&self, path: &DiagnosticPath, suffix: &'static str) -> Diagnostic {
-        diagnostic(path, suffix, self.max_history_length)
+    /// Adds diagnostics of sites that are new among the top sites.
+    fn add_sites(&mut self, sites: &[SiteUsage], store: &mut DiagnosticsStore) {
+        for &SiteUsage { site, figures, .. } in sites.iter().take(TOP_SITES) {
+            let is_known = self.sites.iter().any(|&(known, _)| known == site);
+            if figures.used_bytes > 0 && !is_known && self.sites.len() < MAX_SITES {
+                let path = site_path(&self.prefix, site);
+                store.add(diagnostic(&path, MEMORY, self.max_history_length));
+                self.sites.push((site, path));
+            }
+        }
     }
 }
 
-fn diagnostic(path: &DiagnosticPath, suffix: &'static str, length: usize) -> Diagnostic {
+fn diagnostic(path: &DiagnosticPath, suffix: &'static str, history: usize) -> Diagnostic {
     Diagnostic::new(path.clone())
         .with_suffix(suffix)
-        .with_max_history_length(length)
+        .with_max_history_length(history)
 }
 
-/// Returns the path of a figure of the frame, under another prefix.
-fn path_in(prefix: &str, of_frame: &DiagnosticPath) -> DiagnosticPath {
-    let name = of_frame.as_str().trim_start_matches(FRAME_PREFIX);
-    DiagnosticPath::new(format!("{prefix}{name}"))
-}
-
-/// A thread may have any name; a path may have no empty component.
-pub(super) fn worker_path(prefix: &str, thread_name: &str) -> DiagnosticPath {
+/// Returns the path of a worker's diagnostic. A thread may have any name, and two names have two paths; a
+/// path must not have an empty component.
+fn worker_path(prefix: &str, thread_name: &str) -> DiagnosticPath {
     let name = match thread_name {
-        "" => Cow::Borrowed("unnamed"),
-        name => Cow::Owned(name.replace('/', "|")),
+        "" => "%".to_owned(),
+        name => name.replace('%', "%25").replace('/', "%2F"),
     };
     DiagnosticPath::new(format!("{prefix}/worker/{name}"))
 }
 
-fn mebibytes(bytes: usize) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
-}
-
-/// How many of the sites that took most in a frame get a diagnostic.
-const TOP_SITES: usize = 8;
-
-/// The most sites that get one in all: a store never forgets one.
-const MAX_SITES: usize = 64;
-
-/// The sites that have a diagnostic.
-#[derive(Default)]
-struct SitePaths {
-    known: Vec<(Site, DiagnosticPath)>,
-}
-
-impl SitePaths {
-    /// Calls `add` with the diagnostic of each site that is new among those that took most.
-    fn add_new(&mut self, prefix: &str, sites: &[SiteUsage], mut add: impl FnMut(&DiagnosticPath)) {
-        let top = sites.iter().take(TOP_SITES);
-        for site in top.filter(|site| site.used_bytes > 0) {
-            let is_known = self.known.iter().any(|&(known, _)| known == site.site);
-            if !is_known && self.known.len() < MAX_SITES {
-                let path = site_path(prefix, site.site);
-                add(&path);
-                self.known.push((site.site, path));
-            }
-        }
-    }
-
-    /// Returns each diagnostic, with the bytes that its site took.
-    fn measured(&self, sites: &[SiteUsage]) -> impl Iterator<Item = (&DiagnosticPath, usize)> {
-        self.known.iter().map(|(known, path)| {
-            let site = sites.iter().find(|site| site.site == *known);
-            (path, site.map_or(0, |site| site.used_bytes))
-        })
-    }
-}
-
-/// A file may have any path; that of a diagnostic may have no empty component.
+/// Returns the path of a site's diagnostic. A file may have any path; that of a diagnostic must not have
+/// an empty component.
 fn site_path(prefix: &str, site: Site) -> DiagnosticPath {
     let name = site.to_string();
     let components = name.split('/').filter(|it| !it.is_empty());
     DiagnosticPath::from_components([prefix, "site"].into_iter().chain(components))
+}
+
+fn mebibytes(bytes: usize) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }

@@ -1,8 +1,8 @@
 //! The two edges of a schedule: before all of its systems, and after all of them.
 //!
-//! A build pass, because an order between sets cannot say that: it reaches only systems in a set that
-//! their author named, and a period must end before all systems, those included that are added later.
-//! `indexmap` and `bevy_platform` are named for the signature of the pass.
+//! This needs a build pass. An order between sets reaches only systems whose author put them into a set,
+//! and a period must end before or after all systems, including those added later. The signature of the
+//! pass needs types of `indexmap` and `bevy_platform`.
 #![forbid(unsafe_code)]
 
 use std::collections::HashSet;
@@ -10,28 +10,49 @@ use std::iter;
 
 use bevy_ecs::schedule::graph::{DiGraph, Direction};
 use bevy_ecs::schedule::{
-    FlattenedDependencies, NodeId, Schedule, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph,
-    SystemKey, SystemSet, SystemSetKey,
+    ApplyDeferred, FlattenedDependencies, IntoScheduleConfigs, NodeId, Schedule,
+    ScheduleBuildError, ScheduleBuildPass, ScheduleGraph, SystemKey, SystemSet, SystemSetKey,
 };
+use bevy_ecs::system::ScheduleSystem;
 use bevy_ecs::world::World;
 use bevy_platform::hash::FixedHasher;
 use indexmap::IndexSet;
 
-/// Where in a schedule the period of a pace ends.
+/// The edge of a schedule at which the period of a pace ends.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Edge {
     /// Before all other systems of the schedule.
     BeforeAll,
-    /// After all other systems of the schedule, and the commands they gave.
+    /// After all other systems of the schedule and their commands.
     AfterAll,
 }
 
-/// Has a schedule keep the systems of an [`Edge`] there. To do it again changes nothing.
-pub(super) fn keep_edges(schedule: &mut Schedule) {
+/// Adds a system at an edge of a schedule, unless the schedule already has its set there.
+///
+/// Systems at the same edge run in any order.
+pub(super) fn add_at<M>(
+    edge: Edge,
+    schedule: &mut Schedule,
+    set: impl SystemSet,
+    system: impl IntoScheduleConfigs<ScheduleSystem, M>,
+) {
+    let set = set.intern();
+    if schedule.graph().system_sets.contains(set) {
+        return;
+    }
     schedule.add_build_pass(KeepEdges);
+    let system = system.in_set(set).ambiguous_with_all();
+    match edge {
+        Edge::BeforeAll => schedule.add_systems(system.in_set(edge)),
+        // Commands may still read the data that is about to be freed.
+        Edge::AfterAll => {
+            let last = (ApplyDeferred.ambiguous_with_all(), system).chain();
+            schedule.add_systems(last.in_set(edge))
+        }
+    };
 }
 
-/// Orders the systems of the two sets before and after all others, whenever a schedule is built.
+/// Orders the systems of the two edges before and after all others whenever a schedule is built.
 #[derive(Debug)]
 struct KeepEdges;
 
@@ -58,25 +79,22 @@ impl ScheduleBuildPass for KeepEdges {
         let all: Vec<SystemKey> = dependencies.graph().nodes().collect();
         let first = systems_in(graph, Edge::BeforeAll);
         let last = systems_in(graph, Edge::AfterAll);
-        // Those that were put outside on purpose, and the systems of the edge itself.
+        // Systems explicitly ordered outside the edge, and the systems of the edge itself.
         let before = reach(dependencies.graph(), &first, Direction::Incoming);
         let after = reach(dependencies.graph(), &last, Direction::Outgoing);
         for &system in &all {
-            if !before.contains(&system) {
-                first
-                    .iter()
-                    .for_each(|&it| dependencies.add_edge(it, system));
+            for &first in first.iter().filter(|_| !before.contains(&system)) {
+                dependencies.add_edge(first, system);
             }
-            if !after.contains(&system) {
-                last.iter()
-                    .for_each(|&it| dependencies.add_edge(system, it));
+            for &last in last.iter().filter(|_| !after.contains(&system)) {
+                dependencies.add_edge(system, last);
             }
         }
         Ok(())
     }
 }
 
-/// Returns the systems that are in a set themselves.
+/// Returns the systems that are direct members of a set.
 fn systems_in(graph: &ScheduleGraph, set: Edge) -> Vec<SystemKey> {
     let Some(set) = graph.system_sets.get_key(set.intern()) else {
         return Vec::new();
@@ -88,7 +106,7 @@ fn systems_in(graph: &ScheduleGraph, set: Edge) -> Vec<SystemKey> {
         .collect()
 }
 
-/// Returns the systems that can be reached from some, and these.
+/// Returns `from` and all systems that can be reached from it.
 fn reach(
     dependencies: &DiGraph<SystemKey>,
     from: &[SystemKey],

@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::ResMut;
 
-use super::period::{self, Paced, Sinks};
+use super::period::{self, Paced, Sinks, watch};
 use super::report::words_of;
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
@@ -19,27 +19,26 @@ use crate::settings::FrameArenaSettings;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FixedStep;
 
-/// [`FrameArenas`] whose period is not the frame: a fixed step, a level, a turn.
+/// [`FrameArenas`] with a period other than the frame: a fixed step, a level, a turn.
 ///
-/// `P` is any type that names the pace, and [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin)
-/// says when a period ends. All
-/// that `FrameArenas` can do, it can do: it derefs to them, and where their docs say "frame", read
-/// "period". Handles of one pace do not resolve at another.
+/// `P` is any type that names the pace. [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) defines
+/// when a period ends. `ArenasOf` derefs to `FrameArenas` and has all its methods. Where their docs have
+/// "frame", read "period". Handles of one pace do not resolve in the arenas of another.
 ///
-/// Use it where the frame is the wrong measure. Above 64 frames a second there are frames without a
-/// fixed step, so what a step reads may be older than the frame before:
+/// Use it where the frame is the wrong period. Above 64 frames a second some frames have no fixed step,
+/// so data read by a step may be older than the previous frame:
 ///
-/// | who makes it, who reads it | memory |
+/// | data | memory |
 /// |---|---|
 /// | made and read in frames, or made and read within one step | [`FrameArenas`] |
 /// | messages from a frame to the next step (input, commands) | `ArenasOf<FixedStep>` |
 /// | messages from a step to its frame (sounds, effects) | [`FrameArenas`] |
-/// | a list that each step makes anew, and frames or steps read | `ArenasOf<FixedStep>` |
-/// | a list that each frame makes anew, and steps read | [`FrameArenas`] |
-/// | what a level made, read until it ends | `ArenasOf<Level>` |
+/// | a list rebuilt by each step, read by frames or steps | `ArenasOf<FixedStep>` |
+/// | a list rebuilt by each frame, read by steps | [`FrameArenas`] |
+/// | data of a level, read until the level ends | `ArenasOf<Level>` |
 ///
-/// In one sentence: a message is allocated at the pace of its reader, and a list that its maker
-/// replaces at the pace of its maker.
+/// In short: allocate a message at the pace of its reader, and a list that its maker rebuilds at the pace
+/// of its maker.
 ///
 /// ```
 /// use bevy_app::{App, FixedMain, FixedUpdate, Update};
@@ -53,10 +52,13 @@ pub struct FixedStep;
 ///     commands.write(Command(arenas.local().share_str("jump")));
 /// }
 ///
-/// // Whether the next step is in this frame or three frames later.
+/// // Works whether the next step is in this frame or three frames later.
 /// fn obey(arenas: Res<ArenasOf<FixedStep>>, mut commands: MessageReader<Command>) {
-///     let command = commands.read().next().expect("it was sent in the frame before");
-///     assert_eq!(&arenas[command.0], "jump");
+///     for command in commands.read() {
+///         if let Some(name) = arenas.get(command.0) {
+///             assert_eq!(name, "jump");
+///         }
+///     }
 /// }
 ///
 /// let mut app = App::new();
@@ -67,34 +69,15 @@ pub struct FixedStep;
 /// app.update();
 /// app.world_mut().run_schedule(FixedMain); // as Bevy does, 64 times a second
 /// ```
-///
-/// As with the frame's, no reference outlives the period:
-///
-/// ```compile_fail,E0502
-/// # struct Level;
-/// # let mut arenas = bevy_frame_arena::ArenasOf::<Level>::default();
-/// let name = arenas.local().alloc_str("caves");
-/// arenas.swap();
-/// assert_eq!(name, "caves");
-/// ```
 #[derive(Resource)]
+#[component(on_add = watch::<Self>)]
 pub struct ArenasOf<P: 'static> {
     arenas: FrameArenas,
     pace: PhantomData<fn() -> P>,
 }
 
 impl<P: 'static> ArenasOf<P> {
-    /// Creates the arenas; [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) does it otherwise.
-    ///
-    /// ```
-    /// use bevy_frame_arena::{ArenasOf, FrameArenaSettings};
-    ///
-    /// struct Turn;
-    /// let mut arenas = ArenasOf::<Turn>::new(FrameArenaSettings::default());
-    /// let plan = arenas.local().share_str("castle");
-    /// arenas.swap();
-    /// assert_eq!(&arenas[plan], "castle");
-    /// ```
+    /// Creates the arenas. Usually [`FrameArenaPacePlugin`](crate::FrameArenaPacePlugin) does this.
     pub fn new(settings: FrameArenaSettings) -> Self {
         Self {
             arenas: FrameArenas::of_pace(settings, type_name::<P>()),
@@ -102,10 +85,10 @@ impl<P: 'static> ArenasOf<P> {
         }
     }
 
-    /// Ends the period, as a system: swaps the arenas and publishes their figures.
+    /// Ends the period: swaps the arenas and publishes their figures. This is a system.
     ///
-    /// For a pace that you end [by hand](crate::FrameArenaPacePlugin::by_hand). In a schedule, order it
-    /// like any system; elsewhere, run it with `run_system_cached` of a world or of `Commands`.
+    /// Use it for a pace that ends [by hand](crate::FrameArenaPacePlugin::by_hand). Order it in a
+    /// schedule like any system, or run it with `run_system_cached` of a world or of `Commands`.
     ///
     /// ```
     /// use bevy_app::{App, Last};
@@ -121,12 +104,12 @@ impl<P: 'static> ArenasOf<P> {
     /// app.add_plugins(FrameArenaPacePlugin::<AiTick>::by_hand())
     ///     .add_systems(Last, ArenasOf::<AiTick>::end_period.run_if(every_tenth));
     /// (0..30).for_each(|_| app.update());
-    /// assert_eq!(app.world().resource::<ArenasOf<AiTick>>().frame(), 3);
+    /// assert_eq!(app.world().resource::<ArenasOf<AiTick>>().period(), 3);
     /// ```
     ///
-    /// Where the plugin ends the period, at the start or the end of a schedule, all other systems are
-    /// kept clear of this one without being asked, those included that are added later. A system
-    /// that says `.before(ArenasOf::<P>::end_period)` or `.after` has its way.
+    /// Where the plugin ends the period, at the start or the end of a schedule, this system runs before
+    /// or after all others, including those added later. An explicit `.before(ArenasOf::<P>::end_period)`
+    /// or `.after` of another system takes precedence.
     pub fn end_period(arenas: Option<ResMut<Self>>, sinks: Sinks) {
         period::end_period(arenas, sinks);
     }
@@ -137,8 +120,16 @@ impl<P: 'static> Paced for ArenasOf<P> {
         Self::new(settings)
     }
 
+    fn arenas(&self) -> &FrameArenas {
+        &self.arenas
+    }
+
     fn arenas_mut(&mut self) -> &mut FrameArenas {
         &mut self.arenas
+    }
+
+    fn pace() -> Option<&'static str> {
+        Some(type_name::<P>())
     }
 }
 

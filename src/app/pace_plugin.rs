@@ -1,4 +1,4 @@
-//! The plugin that gives a pace its arenas, and says when its periods end.
+//! The plugin that adds the arenas of a pace and ends its periods.
 #![forbid(unsafe_code)]
 
 use std::any::{TypeId, type_name};
@@ -6,15 +6,13 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use bevy_app::{App, FixedMain, Last, Plugin};
-use bevy_diagnostic::DEFAULT_MAX_HISTORY_LENGTH;
-use bevy_ecs::schedule::{
-    ApplyDeferred, InternedScheduleLabel, IntoScheduleConfigs, Schedule, ScheduleLabel, SystemSet,
-};
+use bevy_ecs::schedule::{InternedScheduleLabel, IntoScheduleConfigs, ScheduleLabel, SystemSet};
 
-use super::edges::{Edge, keep_edges};
+use super::edges::{Edge, add_at};
 use super::pace::{ArenasOf, FixedStep};
-use super::period::{add_arenas, tend};
-use super::report::{NewEntry, label_of, prefix_of, words_of};
+use super::period::{TendSystems, add_arenas, tend};
+use super::report::{ArenaReport, prefix_of, words_of};
+use crate::error::Short;
 use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// Adds [`ArenasOf<P>`](ArenasOf), and ends its periods.
@@ -24,10 +22,10 @@ use crate::settings::{FrameArenaSettings, LivesFor};
 /// | fixed step | [`FrameArenaPacePlugin::fixed_step()`](Self::fixed_step) |
 /// | level, menu, match | [`FrameArenaPacePlugin::<Level>::ending_with(OnExit(GameState::Playing))`](Self::ending_with) |
 /// | each run of a schedule | [`FrameArenaPacePlugin::<NetworkTick>::at_start_of(Receive)`](Self::at_start_of) |
-/// | whenever you say so | [`FrameArenaPacePlugin::<Turn>::by_hand()`](Self::by_hand) |
+/// | on demand | [`FrameArenaPacePlugin::<Turn>::by_hand()`](Self::by_hand) |
 ///
-/// The frame needs none of them: that is [`FrameArenaPlugin`](crate::FrameArenaPlugin), with or
-/// without which this works. One pace has one plugin, whose fields can be changed:
+/// The frame has its own plugin, [`FrameArenaPlugin`](crate::FrameArenaPlugin), which is not required
+/// here. Add one plugin per pace. Its fields can be changed:
 ///
 /// ```
 /// use bevy_app::App;
@@ -43,67 +41,62 @@ use crate::settings::{FrameArenaSettings, LivesFor};
 /// });
 /// ```
 ///
-/// An `ArenasOf<P>` that is already there is kept; if it is removed later, the plugin waits until
-/// there is one again.
+/// An existing `ArenasOf<P>` is kept. If it is removed later, the plugin does nothing until it is
+/// inserted again.
 pub struct FrameArenaPacePlugin<P: 'static> {
     /// The memory policy.
     pub settings: FrameArenaSettings,
-    /// What ends a period. A match that is won or left has two entries.
+    /// Where a period ends. A match that can be won or left has two entries.
     pub ends: Vec<PaceEnd>,
-    /// The name of the pace for people. Default: the name of its type, `fixed step`.
+    /// The human-readable name of the pace. Default: the name of its type in words, e.g. `fixed step`.
     pub label: Cow<'static, str>,
-    /// What the names of its diagnostics begin with. Default: after the name of its type,
+    /// The prefix of its diagnostics. Default: derived from the name of its type, e.g.
     /// `fixed_step_arena`.
     ///
-    /// They are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin) with
-    /// another beginning, `fixed_step_arena/used` for one, measured when a period ends. `None`
-    /// publishes nothing.
+    /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
+    /// with another prefix, e.g. `fixed_step_arena/used`, measured when a period ends. `None` publishes
+    /// nothing.
     pub diagnostics_prefix: Option<Cow<'static, str>>,
-    /// Whose arenas they are.
+    /// The type of the pace.
     pub pace: PhantomData<fn() -> P>,
 }
 
-/// What ends a period, in [`FrameArenaPacePlugin::ends`].
+/// The end of a period, for [`FrameArenaPacePlugin::ends`].
+///
+/// ```
+/// use bevy_app::{Last, PostUpdate};
+/// use bevy_ecs::schedule::ScheduleLabel;
+/// use bevy_frame_arena::prelude::*;
+///
+/// struct Level;
+/// let plugin = FrameArenaPacePlugin::<Level> {
+///     ends: [PostUpdate.intern(), Last.intern()].map(PaceEnd::AtEndOf).into(),
+///     ..FrameArenaPacePlugin::ending_with(Last)
+/// };
+/// assert_eq!(plugin.ends.len(), 2);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaceEnd {
-    /// A run of this schedule, before all its systems.
+    /// At each run of this schedule, before all its systems.
     AtStartOf(InternedScheduleLabel),
-    /// A run of this schedule, after all its systems.
+    /// At each run of this schedule, after all its systems.
     AtEndOf(InternedScheduleLabel),
 }
 
 impl FrameArenaPacePlugin<FixedStep> {
-    /// Swaps [`ArenasOf<FixedStep>`](ArenasOf) before everything of a fixed step.
+    /// Swaps [`ArenasOf<FixedStep>`](ArenasOf) before all systems of a fixed step.
     ///
-    /// That is right for no, one or many steps in a frame: data lives for its own step and the
-    /// next, whenever that is. What frames allocate after a step counts as that step's.
+    /// This works for any number of steps in a frame: data lives for its own step and the next one,
+    /// whenever that runs. Data allocated by frames after a step belongs to that step.
     pub fn fixed_step() -> Self {
-        // The schedule that runs all those of a step, whatever their order.
+        // This schedule runs all other schedules of a step, whatever their order.
         Self::at_start_of(FixedMain)
     }
 }
 
 impl<P: 'static> FrameArenaPacePlugin<P> {
-    /// Ends a period whenever a schedule runs, before all systems of it.
-    ///
-    /// ```
-    /// use bevy_app::{App, Update};
-    /// use bevy_ecs::prelude::*;
-    /// use bevy_ecs::schedule::ScheduleLabel;
-    /// use bevy_frame_arena::{ArenasOf, FrameArenaPacePlugin};
-    ///
-    /// /// Run by the game when a packet has come.
-    /// #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
-    /// struct NetworkTick;
-    ///
-    /// let mut app = App::new();
-    /// app.add_plugins(FrameArenaPacePlugin::<NetworkTick>::at_start_of(NetworkTick))
-    ///     .add_systems(NetworkTick, |arenas: Res<ArenasOf<NetworkTick>>| {
-    ///         assert_eq!(arenas.frame(), 1);
-    ///     });
-    /// app.update();
-    /// app.world_mut().run_schedule(NetworkTick);
-    /// ```
+    /// Ends a period at each run of a schedule, before all its systems, e.g. of one that the game runs when
+    /// a packet arrives.
     pub fn at_start_of(schedule: impl ScheduleLabel) -> Self {
         Self {
             ends: vec![PaceEnd::AtStartOf(schedule.intern())],
@@ -111,13 +104,13 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
         }
     }
 
-    /// Frees all that was allocated when a schedule has run, after all systems of it.
+    /// Frees all data at each run of a schedule, after all its systems.
     ///
-    /// For a level, a menu, a match: what ends with `OnExit` of a state. The systems of that
-    /// schedule still read the data, and so do the commands they give. Then all of it goes at
-    /// once: data lives for one period alone, shared values are dropped, and the memory is given
-    /// back. What is leased stays until its last lease ends. To keep the memory for the next
-    /// level, set [`trim_after_frames`](FrameArenaSettings::trim_after_frames) to `None`.
+    /// Use it for a level, a menu or a match, which end with `OnExit` of a state. The systems of that
+    /// schedule and their commands can still read the data. After them it is freed all at once: data
+    /// lives for only one period, shared values are dropped, and the memory is given back. Leased data
+    /// stays until its last lease ends. To keep the memory for the next level, set
+    /// [`trim_after_periods`](FrameArenaSettings::trim_after_periods) to `None`.
     ///
     /// ```
     /// use bevy_app::App;
@@ -140,7 +133,7 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
     /// struct Map(FrameHandle<[u8]>);
     ///
     /// fn load(arenas: Res<ArenasOf<Level>>, mut map: ResMut<Map>) {
-    ///     map.0 = arenas.local().share_slice_fill_with(10_000, |_| 7);
+    ///     map.0 = arenas.local().share_iter((0..10_000).map(|_| 7));
     /// }
     ///
     /// fn save(arenas: Res<ArenasOf<Level>>, map: Res<Map>) {
@@ -169,14 +162,14 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
             ends: vec![PaceEnd::AtEndOf(schedule.intern())],
             settings: FrameArenaSettings {
                 lives_for: LivesFor::OnePeriod,
-                trim_after_frames: Some(0),
+                trim_after_periods: Some(0),
                 ..Default::default()
             },
             ..Self::by_hand()
         }
     }
 
-    /// Leaves the end of a period to you: run [`ArenasOf::end_period`].
+    /// Leaves the end of a period to the game, which runs [`ArenasOf::end_period`].
     pub fn by_hand() -> Self {
         let label = words_of(type_name::<P>());
         Self {
@@ -188,57 +181,87 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
         }
     }
 
-    /// Adds the systems that end periods to the schedules that do not have them.
+    /// Returns the code that creates the plugin. Labels are in their `Debug` format, which is code only for
+    /// those without a value.
+    fn as_code(&self) -> String {
+        let plugin = format!("FrameArenaPacePlugin::<{}>", Short(type_name::<P>()));
+        let (constructor, label) = match *self.ends {
+            [] => return format!("{plugin}::by_hand()"),
+            [PaceEnd::AtStartOf(label)] if label == FixedMain.intern() => {
+                return "FrameArenaPacePlugin::fixed_step()".to_owned();
+            }
+            [PaceEnd::AtStartOf(label)] => ("at_start_of", label),
+            [PaceEnd::AtEndOf(label)] => ("ending_with", label),
+            [..] => return format!("{plugin} {}", ends_as_code(&self.ends)),
+        };
+        match has_value(label) {
+            true => format!("{plugin}::{constructor}(\n    {DEBUG_FORMAT}\n    {label:?},\n)"),
+            false => format!("{plugin}::{constructor}({label:?})"),
+        }
+    }
+
+    /// Adds the systems that end periods to the schedules that lack them.
     fn add_ends(&self, app: &mut App) {
         for end in &self.ends {
-            let (PaceEnd::AtStartOf(label) | PaceEnd::AtEndOf(label)) = *end;
-            app.edit_schedule(label, |schedule| add_end::<P>(*end, schedule));
+            let (label, edge) = match *end {
+                PaceEnd::AtStartOf(label) => (label, Edge::BeforeAll),
+                PaceEnd::AtEndOf(label) => (label, Edge::AfterAll),
+            };
+            let set = EndOf(TypeId::of::<P>(), edge);
+            app.edit_schedule(label, |schedule| {
+                add_at(edge, schedule, set, ArenasOf::<P>::end_period);
+            });
         }
     }
 }
 
 impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
     fn build(&self, app: &mut App) {
-        let prefix = self.diagnostics_prefix.as_deref();
-        let entry = prefix.map(|prefix| NewEntry {
-            label: label_of(&format!("{} arena", self.label)),
-            prefix,
-            history: Some(DEFAULT_MAX_HISTORY_LENGTH),
+        let report = self.diagnostics_prefix.as_deref().map(|prefix| {
+            let label = &self.label;
+            ArenaReport::new(label, label, prefix, &self.settings, self.as_code())
         });
-        add_arenas::<ArenasOf<P>>(app, &self.settings, entry);
-        // Whoever reads the arenas then sees no difference.
-        app.add_systems(Last, tend::<ArenasOf<P>>.ambiguous_with_all());
+        add_arenas::<ArenasOf<P>>(app, &self.settings, report);
+        // Readers of the arenas in `Last` see no difference.
+        let tend = tend::<ArenasOf<P>>.in_set(TendSystems);
+        app.add_systems(Last, tend.ambiguous_with_all());
         self.add_ends(app);
     }
 
     fn finish(&self, app: &mut App) {
-        // Again, for schedules that other plugins have replaced.
+        // Repeated for schedules that other plugins have replaced.
         self.add_ends(app);
     }
 }
 
-/// The end of the pace with this type, at an edge of a schedule.
+/// The comment above labels that have to be completed.
+const DEBUG_FORMAT: &str =
+    "// Schedules are in their `Debug` format: complete the paths of their values.";
+
+/// Returns whether a label has a value, e.g. `OnExit(Playing)`, whose path is missing.
+fn has_value(label: InternedScheduleLabel) -> bool {
+    format!("{label:?}").contains(['(', '{'])
+}
+
+/// Returns the fields of a plugin with several ends. Its other fields are those of all plugins.
+fn ends_as_code(ends: &[PaceEnd]) -> String {
+    let mut lines = String::new();
+    let labels = ends.iter().map(|end| match *end {
+        PaceEnd::AtStartOf(label) | PaceEnd::AtEndOf(label) => label,
+    });
+    if labels.into_iter().any(has_value) {
+        lines += &format!("        {DEBUG_FORMAT}\n");
+    }
+    for end in ends {
+        let (kind, label) = match *end {
+            PaceEnd::AtStartOf(label) => ("AtStartOf", label),
+            PaceEnd::AtEndOf(label) => ("AtEndOf", label),
+        };
+        lines += &format!("        PaceEnd::{kind}({label:?}.intern()),\n");
+    }
+    format!("{{\n    ends: vec![\n{lines}    ],\n    ..FrameArenaPacePlugin::by_hand()\n}}")
+}
+
+/// The set of the system that ends periods of the pace with this type, at an edge of a schedule.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct EndOf(TypeId, Edge);
-
-fn add_end<P: 'static>(end: PaceEnd, schedule: &mut Schedule) {
-    let edge = match end {
-        PaceEnd::AtStartOf(_) => Edge::BeforeAll,
-        PaceEnd::AtEndOf(_) => Edge::AfterAll,
-    };
-    let own = EndOf(TypeId::of::<P>(), edge);
-    if schedule.graph().system_sets.contains(own) {
-        return;
-    }
-    keep_edges(schedule);
-    // The order with all others is settled, and several paces that end here do so in any order.
-    let end_period = ArenasOf::<P>::end_period.in_set(own).ambiguous_with_all();
-    match edge {
-        Edge::BeforeAll => schedule.add_systems(end_period.in_set(edge)),
-        // Commands may read what is about to go.
-        Edge::AfterAll => {
-            let ends = (ApplyDeferred.ambiguous_with_all(), end_period).chain();
-            schedule.add_systems(ends.in_set(edge))
-        }
-    };
-}

@@ -1,4 +1,4 @@
-//! System parameters: what a system asks for without naming the resource behind it.
+//! `Scratch` as a system parameter.
 #![expect(unsafe_code, reason = "`SystemParam` is an unsafe trait")]
 
 use bevy_ecs::change_detection::Tick;
@@ -14,12 +14,12 @@ use crate::sites::Site;
 const MISSING: &str = "`Scratch` takes its memory from the resource `FrameArenas`, which does not \
                        exist: add `FrameArenaPlugin`";
 
-/// What it reads of the world.
+/// The only resource that the parameter reads.
 type Arenas<'w> = Res<'w, FrameArenas>;
 
-// SAFETY: the access that is registered is that of `Res<FrameArenas>`, and nothing else is used.
+// SAFETY: the registered access is that of `Res<FrameArenas>`, and nothing else is accessed.
 unsafe impl SystemParam for Scratch<'_> {
-    /// The state of the resource, and the name of the system once it has taken scratch.
+    /// The state of the resource, and the name of the system after its first use of scratch.
     type State = (
         <Arenas<'static> as SystemParam>::State,
         Option<&'static str>,
@@ -46,7 +46,7 @@ unsafe impl SystemParam for Scratch<'_> {
         world: UnsafeWorldCell<'w>,
         change_tick: Tick,
     ) -> Result<Scratch<'w>, SystemParamValidationError> {
-        // SAFETY: the caller's promises are those that `Res` asks for: same state, same access.
+        // SAFETY: the caller upholds the contract of `Res`: same state, same access.
         let arenas = unsafe { Arenas::get_param(arenas, system_meta, world, change_tick) }
             .map_err(|_| SystemParamValidationError::invalid::<Self>(MISSING))?;
         let site = Site::of_system(system_meta.name(), name);

@@ -1,26 +1,42 @@
-//! The end of a period, of the frame as of any other pace: one system, and one way for the figures.
+//! The end of a period at any pace, the frame included: one system, and one route for the figures. Arenas
+//! that no plugin swaps are reported.
 #![forbid(unsafe_code)]
 
-use std::any::TypeId;
+use std::any::{TypeId, type_name};
 
-use bevy_app::App;
+use bevy_app::{App, Last};
 use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::component::Mutable;
+use bevy_ecs::lifecycle::HookContext;
 use bevy_ecs::resource::Resource;
-use bevy_ecs::system::{Res, ResMut};
+use bevy_ecs::schedule::{IntoScheduleConfigs, Schedules, SystemSet};
+use bevy_ecs::system::{Local, Res, ResMut};
+use bevy_ecs::world::{DeferredWorld, World};
 use bevy_time::{Real, Time};
+use tracing::warn;
 
-use super::clock::now;
-use super::report::{FrameArenaReport, Key, NewEntry};
+use super::Bytes;
+use super::pace::FixedStep;
+use super::report::{ArenaReport, FrameArenaReport, Key};
 use crate::arenas::FrameArenas;
+use crate::error::{Arenas, Short};
 use crate::settings::FrameArenaSettings;
 
 /// A resource with the arenas of one pace.
 pub(super) trait Paced: Resource<Mutability = Mutable> + Sized {
     fn with_settings(settings: FrameArenaSettings) -> Self;
 
+    fn arenas(&self) -> &FrameArenas;
+
     fn arenas_mut(&mut self) -> &mut FrameArenas;
+
+    /// Returns the `type_name` of the pace, or `None` for the frame.
+    fn pace() -> Option<&'static str>;
+
+    fn key() -> Key {
+        Key::Resource(TypeId::of::<Self>())
+    }
 }
 
 impl Paced for FrameArenas {
@@ -28,56 +44,83 @@ impl Paced for FrameArenas {
         Self::new(settings)
     }
 
+    fn arenas(&self) -> &FrameArenas {
+        self
+    }
+
     fn arenas_mut(&mut self) -> &mut FrameArenas {
         self
     }
+
+    fn pace() -> Option<&'static str> {
+        None
+    }
 }
 
-/// Where figures go. Any of them may be missing.
+/// # Systems
+impl FrameArenas {
+    /// Ends the frame: swaps the arenas and publishes their figures. This is the system of
+    /// [`FrameArenaSchedule`](crate::FrameArenaSchedule), to order others by.
+    pub fn end_period(arenas: Option<ResMut<Self>>, sinks: Sinks) {
+        end_period(arenas, sinks);
+    }
+
+    /// Called by Bevy when the arenas become a resource.
+    pub(crate) fn on_add(world: DeferredWorld<'_>, context: HookContext) {
+        watch::<Self>(world, context);
+    }
+}
+
+/// The destinations of figures, and their clock. Any of them may be missing.
 pub(super) type Sinks<'w> = (
     Option<ResMut<'w, FrameArenaReport>>,
     Option<ResMut<'w, DiagnosticsStore>>,
     Option<Res<'w, Time<Real>>>,
 );
 
-/// Adds the arenas of a pace, unless they exist, and reports them, if they have a name.
+/// Adds the arenas of a pace unless they exist, and adds them to the report if they are to be in it.
 pub(super) fn add_arenas<R: Paced>(
     app: &mut App,
     settings: &FrameArenaSettings,
-    entry: Option<NewEntry<'_>>,
+    report: Option<ArenaReport>,
 ) {
+    let mut all = app.world_mut().get_resource_or_init::<FrameArenaReport>();
+    all.swapped.push(TypeId::of::<R>());
     if !app.world().contains_resource::<R>() {
         app.insert_resource(R::with_settings(settings.clone()));
     }
-    if let Some(entry) = entry {
-        FrameArenaReport::add(app.world_mut(), entry, Some(TypeId::of::<R>()), settings);
+    if let Some(report) = report {
+        FrameArenaReport::add(app.world_mut(), R::key(), report);
     }
 }
 
-/// Ends a period: swaps the arenas, and passes their figures on.
+/// Ends a period: swaps the arenas and passes their figures on.
 pub(super) fn end_period<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) {
-    let Some(mut arenas) = arenas else {
-        return;
-    };
-    // The end of a period is no news; leave change detection to the user.
-    let arenas = arenas.bypass_change_detection().arenas_mut();
-    arenas.swap();
-    pass_on(Key::Pace(TypeId::of::<R>()), arenas, sinks);
+    if let Some(mut arenas) = arenas {
+        // A swap must not mark the resource as changed: change detection belongs to the user.
+        let arenas = arenas.bypass_change_detection().arenas_mut();
+        arenas.swap();
+        pass_on(R::key(), arenas, sinks);
+    }
 }
 
 /// Passes the figures of the period that has just ended to the report, the log and the diagnostics.
-pub(super) fn pass_on(key: Key<'_>, arenas: &FrameArenas, (report, store, time): Sinks<'_>) {
+pub(super) fn pass_on(key: Key, arenas: &FrameArenas, (report, store, time): Sinks<'_>) {
     if let Some(mut report) = report {
         let store = store.map(ResMut::into_inner);
-        report.end_period(key, arenas, store.zip(now(time.as_deref())));
+        report.end_period(key, arenas, store, time.as_deref());
     }
 }
 
-/// Recycles what was leased when its period ended, and is no longer; and reports what the period
-/// has used that goes on.
+/// The systems in `Last` that report running periods. Those that show the report run after them.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TendSystems;
+
+/// Recycles parked generations whose last lease has ended, and reports the running period's usage so far.
 ///
-/// A period may be long, and its end would be late: a level's memory is wanted back when the
-/// task that read it is done, not when the next level ends, and its figures while it runs.
+/// The end of a long period would be too late for both. The memory of a level is needed as soon as the
+/// task that reads it is done, not when the next level ends. The figures of a level are needed while it
+/// runs.
 pub(super) fn tend<R: Paced>(arenas: Option<ResMut<R>>, report: Option<ResMut<FrameArenaReport>>) {
     let Some(mut arenas) = arenas else {
         return;
@@ -87,7 +130,63 @@ pub(super) fn tend<R: Paced>(arenas: Option<ResMut<R>>, report: Option<ResMut<Fr
         arenas.recycle_parked();
     }
     if let Some(mut report) = report {
-        let report = report.bypass_change_detection();
-        report.note_so_far(Key::Pace(TypeId::of::<R>()), arenas);
+        report
+            .bypass_change_detection()
+            .note_so_far(R::key(), arenas);
+    }
+}
+
+/// The number of frames that allocate without a swap before the warning.
+const FRAMES: u32 = 4;
+
+/// Watches the first frames of an app, unless a plugin already swaps the arenas: after
+/// `init_resource::<FrameArenas>()` without the plugin, they would grow for ever.
+pub(super) fn watch<R: Paced>(mut world: DeferredWorld<'_>, _: HookContext) {
+    let report = world.get_resource::<FrameArenaReport>();
+    if !is_swapped::<R>(report) && world.contains_resource::<Schedules>() {
+        world.commands().queue(|world: &mut World| {
+            let mut schedules = world.resource_mut::<Schedules>();
+            schedules.add_systems(Last, report_unswapped::<R>.ambiguous_with_all());
+        });
+    }
+}
+
+fn is_swapped<R: Paced>(report: Option<&FrameArenaReport>) -> bool {
+    report.is_some_and(|report| report.swapped.contains(&TypeId::of::<R>()))
+}
+
+/// Warns once if the arenas grow from frame to frame.
+fn report_unswapped<R: Paced>(
+    arenas: Option<Res<R>>,
+    report: Option<Res<FrameArenaReport>>,
+    mut last_bytes: Local<usize>,
+    mut frames: Local<u32>,
+) {
+    let Some(arenas) = arenas.filter(|_| *frames < FRAMES) else {
+        return;
+    };
+    let arenas = arenas.arenas();
+    // The plugin may have been added later, or the game swaps the arenas itself.
+    if arenas.period() > 0 || is_swapped::<R>(report.as_deref()) {
+        *frames = FRAMES;
+        return;
+    }
+    let bytes = arenas.used_bytes_so_far();
+    *frames += u32::from(bytes > *last_bytes);
+    *last_bytes = bytes;
+    if *frames == FRAMES {
+        let plugin = match R::pace() {
+            None => "FrameArenaPlugin::default()".to_owned(),
+            Some(pace) if pace == type_name::<FixedStep>() => {
+                "FrameArenaPacePlugin::fixed_step()".to_owned()
+            }
+            Some(pace) => format!("FrameArenaPacePlugin::<{}>::by_hand()", Short(pace)),
+        };
+        warn!(
+            "nothing swaps {}: {FRAMES} frames took {}, and no memory is ever recycled. Add the plugin, \
+             which also adds the resource: `app.add_plugins({plugin})`",
+            Arenas(R::pace()),
+            Bytes(bytes),
+        );
     }
 }

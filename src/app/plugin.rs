@@ -2,25 +2,22 @@
 #![forbid(unsafe_code)]
 
 use bevy_app::{App, MainScheduleOrder, Plugin};
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::{
-    InternedScheduleLabel, IntoScheduleConfigs, Schedule, ScheduleLabel, SingleThreadedExecutor,
-    SystemSet,
-};
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor, SystemSet};
 use bevy_ecs::world::World;
 
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
-use super::period::{add_arenas, end_period};
-use super::report::{FRAME_PREFIX, FrameArenaReport, NewEntry, label_of};
+use super::edges::{Edge, add_at};
+use super::period::add_arenas;
+use super::report::{ArenaReport, FRAME_PREFIX, FrameArenaReport};
 use crate::arenas::FrameArenas;
 use crate::settings::FrameArenaSettings;
 
-/// Adds [`FrameArenas`], swaps them before everything else of a frame, and reports what they used:
-/// in [`FrameArenaReport`](crate::FrameArenaReport), as diagnostics, and, if something is wrong, as
-/// a warning in the log.
+/// Adds [`FrameArenas`], swaps them at the start of each frame, before all other systems, and reports
+/// their usage: in [`FrameArenaReport`](crate::FrameArenaReport), as diagnostics, and as warnings in the
+/// log if there are problems.
 ///
-/// A `FrameArenas` that is already there is kept; if it is removed later, the plugin waits until
-/// there is one again. What startup systems allocate counts as frame 0.
+/// Existing `FrameArenas` are kept. If they are removed later, the plugin does nothing until they are
+/// inserted again. Allocations of startup systems belong to frame 0.
 ///
 /// ```
 /// use bevy_app::{App, Update};
@@ -42,7 +39,7 @@ pub struct FrameArenaPlugin {
     pub settings: FrameArenaSettings,
     /// Whether to add [`FrameArenaDiagnosticsPlugin`]. Default: yes.
     pub diagnostics: bool,
-    /// Whether problems are logged, each once, as warnings. Default: yes.
+    /// Whether problems are logged as warnings, each only once. Default: yes.
     pub warnings: bool,
 }
 
@@ -58,23 +55,17 @@ impl Default for FrameArenaPlugin {
 
 impl Plugin for FrameArenaPlugin {
     fn build(&self, app: &mut App) {
-        let entry = NewEntry {
-            label: label_of(FRAME_PREFIX),
-            prefix: FRAME_PREFIX,
-            history: None,
-        };
-        add_arenas::<FrameArenas>(app, &self.settings, Some(entry));
+        let plugin = "FrameArenaPlugin::default()".to_owned();
+        let report = ArenaReport::new("frame", "frame", FRAME_PREFIX, &self.settings, plugin);
+        add_arenas::<FrameArenas>(app, &self.settings, Some(report));
         let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
         report.warnings = self.warnings;
-        // Not a new schedule: others may have added systems to it already.
+        // An existing schedule is kept: other plugins may have added systems to it.
         app.init_schedule(FrameArenaSchedule)
             .edit_schedule(FrameArenaSchedule, |schedule| {
                 schedule.set_executor(SingleThreadedExecutor::new());
             })
-            .add_systems(
-                FrameArenaSchedule,
-                end_period::<FrameArenas>.in_set(FrameArenaSystems::Swap),
-            );
+            .add_systems(FrameArenaSchedule, FrameArenas::end_period);
         run_at_frame_start(app);
         if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
             app.add_plugins(FrameArenaDiagnosticsPlugin::default());
@@ -82,23 +73,17 @@ impl Plugin for FrameArenaPlugin {
     }
 
     fn finish(&self, app: &mut App) {
-        // Again, for schedules that other plugins have put in front, or that came later.
+        // Repeated for schedules that other plugins have put in front, or that were added later.
         run_at_frame_start(app);
     }
 }
 
-/// The schedule that swaps the arenas. It runs before [`First`](bevy_app::First).
+/// The schedule that swaps the arenas, with the system [`FrameArenas::end_period`]. It runs before
+/// [`First`](bevy_app::First).
 ///
-/// In a sub-app without a main schedule it runs before the sub-app's own update schedule.
+/// In a sub-app without a main schedule it runs before all systems of the sub-app's update schedule.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FrameArenaSchedule;
-
-/// The steps of [`FrameArenaSchedule`].
-#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
-pub enum FrameArenaSystems {
-    /// The frame ends: [`FrameArenas::swap`], and its figures are published.
-    Swap,
-}
 
 /// Puts the schedule before all others of a frame.
 fn run_at_frame_start(app: &mut App) {
@@ -106,34 +91,18 @@ fn run_at_frame_start(app: &mut App) {
         let label = FrameArenaSchedule.intern();
         order.labels.retain(|other| *other != label);
         order.labels.insert(0, label);
-    } else if let Some(update) = app.main().update_schedule
-        && update != SwapThenUpdate.intern()
-    {
-        wrap_update_schedule(app, update);
+    } else if let Some(update) = app.main().update_schedule {
+        app.edit_schedule(update, |schedule| {
+            add_at(Edge::BeforeAll, schedule, FrameStart, start_frame);
+        });
     }
 }
 
-/// The update schedule of a sub-app that has no main schedule.
-#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
-struct SwapThenUpdate;
+/// The set of [`start_frame`].
+#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
+struct FrameStart;
 
-/// The update schedule that the sub-app had.
-#[derive(Resource)]
-struct UpdateSchedule(InternedScheduleLabel);
-
-fn swap_then_update(world: &mut World) {
+/// Runs the schedule in a sub-app that has no main schedule.
+fn start_frame(world: &mut World) {
     world.run_schedule(FrameArenaSchedule);
-    let update = world.get_resource::<UpdateSchedule>().map(|it| it.0);
-    if let Some(update) = update {
-        world.run_schedule(update);
-    }
-}
-
-fn wrap_update_schedule(app: &mut App, update: InternedScheduleLabel) {
-    let mut schedule = Schedule::new(SwapThenUpdate);
-    schedule.set_executor(SingleThreadedExecutor::new());
-    schedule.add_systems(swap_then_update);
-    app.insert_resource(UpdateSchedule(update))
-        .add_schedule(schedule);
-    app.main_mut().update_schedule = Some(SwapThenUpdate.intern());
 }

@@ -1,135 +1,113 @@
-//! What is wrong with a period's figures, in words, and each once in the log.
+//! Problems in a period's figures: their texts, and their warnings, each logged once.
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::mem::{self, Discriminant, discriminant};
+use std::panic::Location;
 use std::sync::Arc;
 
 use tracing::warn;
 
 use super::Bytes;
+use super::log::Count;
 use super::report::ArenaReport;
 use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
+use crate::error::{ArenaLimit, enough_for};
 use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
 
-/// Parked generations up to here are what a task or a late reader needs; more look like a leak.
+/// The number of generations that tasks and late readers may park. More look like a leak.
 const PARKED_IS_FINE: usize = 3;
 
-/// Something that a setting, or a line of the game, should change. Its text says which.
+/// The age at which a task arena looks like a leak: periods, or frames of a whole long period.
+///
+/// This is the default of `trim_after_periods`, ten seconds at 60 frames a second: by then any other memory
+/// that nothing uses has been given back.
+const OLD_TASK: u64 = 600;
+
+/// A problem that is fixed by changing a setting or a line of the game. Its text names that change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// A worker has used 90 % of a hard limit.
-    NearLimit {
-        worker: Arc<str>,
-        peak_bytes: usize,
-        limit_bytes: usize,
-    },
     /// A limit refused allocations.
     Refused {
         count: u64,
         largest_bytes: usize,
-        cause: Cause,
-        span: Span,
+        limit: ArenaLimit,
+    },
+    /// Look-ups panicked: the handles were stale, or from other arenas.
+    Stale {
+        panics: u64,
+        first: Option<StaleLookup>,
     },
     /// Leases keep generations from being recycled.
     Parked {
         generations: usize,
         reserved_bytes: usize,
     },
-    /// Look-ups panicked: they came too late, or in the wrong arenas.
-    Stale {
-        panics: u64,
-        first: Option<StaleLookup>,
-        span: Span,
+    /// A worker has used more than 90 % of its limit.
+    NearLimit {
+        worker: Arc<str>,
+        peak_bytes: usize,
+        limit_bytes: usize,
     },
 }
 
-/// The time that a number is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Span {
-    /// A period that has ended.
-    Period,
-    /// The one that goes on, as that of a level does for long.
-    SoFar,
-}
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Period => "in a frame",
-            Self::SoFar => "in this period so far",
-        })
-    }
-}
-
-/// The setting behind a refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    Worker { bytes: usize },
-    Budget { bytes: usize },
-}
-
-/// Kinds of problems, for those who keep count of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    NearLimit,
-    Refused,
-    Parked,
-    Stale,
-}
-
-/// Returns what is wrong with the period that ended last, worst first.
+/// Returns the problems of the period that ended last, worst first.
 pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem> {
+    let kinds: [fn(&FrameUsage, &FrameArenaSettings) -> Option<Problem>; 3] = [
+        |usage, settings| refused(usage, settings, usage.largest_refusal_bytes),
+        |usage, _| stale(usage, usage.first_stale_lookup.as_ref()),
+        |usage, _| parked(usage),
+    ];
     let ArenaReport {
         usage, settings, ..
     } = report;
-    let largest_bytes = usage.largest_refusal_bytes;
-    let first = usage.first_stale_lookup;
-    let counted = counted(usage, settings, largest_bytes, first, Span::Period);
-    let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
-        generations: usage.parked,
-        reserved_bytes: usage.reserved_bytes,
-    });
-    let workers = usage.workers.iter();
-    let workers = workers.filter_map(|worker| problem_of_worker(worker, settings));
-    counted.into_iter().chain(parked).chain(workers)
+    let found = kinds.into_iter().filter_map(|find| find(usage, settings));
+    let limits = settings.worker_limit_bytes.into_iter();
+    found.chain(limits.flat_map(|bytes| near_limit(usage, bytes)))
 }
 
-/// Returns what is wrong with the period that goes on.
+/// Returns the problems found in counters, which are available before a period ends.
 pub(super) fn problems_so_far(
-    so_far: &Figures,
-    settings: &FrameArenaSettings,
-    largest_bytes: usize,
-    first: Option<StaleLookup>,
-) -> impl Iterator<Item = Problem> + use<> {
-    counted(so_far, settings, largest_bytes, first, Span::SoFar)
-}
-
-/// Returns the problems that are counted. This alone decides which figures are some.
-fn counted(
     figures: &Figures,
     settings: &FrameArenaSettings,
     largest_bytes: usize,
-    first: Option<StaleLookup>,
-    span: Span,
+    first: Option<&StaleLookup>,
 ) -> impl Iterator<Item = Problem> + use<> {
-    let refused = (figures.refusals > 0).then(|| Problem::Refused {
-        count: figures.refusals,
-        largest_bytes,
-        cause: cause_of_refusal(settings),
-        span,
-    });
-    let stale = (figures.stale_panics > 0).then_some(Problem::Stale {
-        panics: figures.stale_panics,
-        first,
-        span,
-    });
-    refused.into_iter().chain(stale)
+    let refused = refused(figures, settings, largest_bytes);
+    refused.into_iter().chain(stale(figures, first))
 }
 
-fn problem_of_worker(worker: &WorkerUsage, settings: &FrameArenaSettings) -> Option<Problem> {
-    let limit_bytes = settings.worker_limit_bytes?;
-    is_near(worker, limit_bytes).then(|| Problem::NearLimit {
+fn refused(
+    figures: &Figures,
+    settings: &FrameArenaSettings,
+    largest_bytes: usize,
+) -> Option<Problem> {
+    (figures.refusals > 0).then(|| Problem::Refused {
+        count: figures.refusals,
+        largest_bytes,
+        limit: limit_in(settings),
+    })
+}
+
+fn stale(figures: &Figures, first: Option<&StaleLookup>) -> Option<Problem> {
+    (figures.stale_panics > 0).then(|| Problem::Stale {
+        panics: figures.stale_panics,
+        first: first.copied(),
+    })
+}
+
+fn parked(usage: &FrameUsage) -> Option<Problem> {
+    (usage.parked > PARKED_IS_FINE).then(|| Problem::Parked {
+        generations: usage.parked,
+        reserved_bytes: usage.reserved_bytes,
+    })
+}
+
+fn near_limit(usage: &FrameUsage, limit_bytes: usize) -> impl Iterator<Item = Problem> {
+    let workers = usage.workers.iter();
+    let near = workers.filter(move |worker| is_near(worker, limit_bytes));
+    near.map(move |worker| Problem::NearLimit {
         worker: Arc::clone(&worker.name),
         peak_bytes: worker.peak_bytes,
         limit_bytes,
@@ -141,159 +119,129 @@ pub(crate) fn is_near(worker: &WorkerUsage, limit_bytes: usize) -> bool {
     worker.peak_bytes > limit_bytes / 10 * 9
 }
 
-/// Returns why an allocation was refused. Where a worker has a limit and there is a budget, the
-/// smaller one is blamed.
-fn cause_of_refusal(settings: &FrameArenaSettings) -> Cause {
+/// Returns the limit that refuses allocations: the smaller one, if a worker has a limit and there is a
+/// budget.
+fn limit_in(settings: &FrameArenaSettings) -> ArenaLimit {
     let worker = settings.worker_limit_bytes.unwrap_or(usize::MAX);
     match settings.budget_bytes {
-        Some(bytes) if bytes < worker => Cause::Budget { bytes },
-        _ => Cause::Worker { bytes: worker },
+        Some(bytes) if bytes < worker => ArenaLimit::Budget { bytes },
+        _ => ArenaLimit::Worker { bytes: worker },
     }
 }
 
 impl Problem {
-    pub(crate) fn kind(&self) -> Kind {
-        match self {
-            Self::NearLimit { .. } => Kind::NearLimit,
-            Self::Refused { .. } => Kind::Refused,
-            Self::Parked { .. } => Kind::Parked,
-            Self::Stale { .. } => Kind::Stale,
-        }
+    pub(crate) fn kind(&self) -> Discriminant<Self> {
+        discriminant(self)
     }
 
-    /// Returns the name of the thread it is about, if it is about one.
-    pub(crate) fn worker(&self) -> Option<&Arc<str>> {
-        match self {
-            Self::NearLimit { worker, .. } => Some(worker),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NearLimit {
-                ref worker,
-                peak_bytes,
-                limit_bytes,
-            } => write!(
-                f,
-                "`{worker}` is near its limit: a frame took {} of {}, and beyond that allocations \
-                 fail. Raise `FrameArenaSettings::worker_limit_bytes` to {}",
-                Bytes(peak_bytes),
-                Bytes(limit_bytes),
-                Bytes(enough_for(peak_bytes)),
-            ),
+    /// Returns the setting that fixes the problem, and a sufficient value.
+    pub(crate) fn setting(&self) -> Option<(&'static str, Bytes)> {
+        let (name, bytes) = match *self {
+            Self::NearLimit { peak_bytes, .. } => ("worker_limit_bytes", peak_bytes),
             Self::Refused {
-                count,
                 largest_bytes,
-                cause: Cause::Worker { bytes },
-                span,
-            } => write!(
-                f,
-                "refused allocations {span}: {count}, of up to {}. A worker may take {}. Raise \
-                 `FrameArenaSettings::worker_limit_bytes` to {}",
-                Bytes(largest_bytes),
-                Bytes(bytes),
-                Bytes(enough_for(bytes.saturating_add(largest_bytes))),
-            ),
-            Self::Refused {
-                count,
-                largest_bytes,
-                cause: Cause::Budget { bytes },
-                span,
-            } => write!(
-                f,
-                "refused allocations {span}: {count}, of up to {}. The budget is {} for all \
-                 workers and generations. Raise `FrameArenaSettings::budget_bytes` to {}",
-                Bytes(largest_bytes),
-                Bytes(bytes),
-                Bytes(enough_for(bytes.saturating_add(largest_bytes))),
-            ),
-            Self::Parked {
-                generations,
-                reserved_bytes,
-            } => write!(
-                f,
-                "leases keep {generations} generations from being recycled, and {} are reserved. \
-                 Drop each `FrameLease` when its reader is done",
-                Bytes(reserved_bytes),
-            ),
-            Self::Stale {
-                panics,
-                first: Some(first),
-                span,
-            } => write!(
-                f,
-                "panics at look-ups of stale or foreign handles {span}: {panics}. The first: {first}"
-            ),
-            Self::Stale {
-                panics,
-                first: None,
-                span,
-            } => write!(
-                f,
-                "panics at look-ups of stale or foreign handles {span}: {panics}. Read a handle in its \
-                 frame or the next, lease its frame (`FrameArenas::lease_of`), or raise \
-                 `FrameArenaSettings::lives_for`"
-            ),
-        }
+                limit,
+                ..
+            } => {
+                let (name, bytes) = match limit {
+                    ArenaLimit::Worker { bytes } => ("worker_limit_bytes", bytes),
+                    ArenaLimit::Budget { bytes } => ("budget_bytes", bytes),
+                };
+                (name, bytes.saturating_add(largest_bytes))
+            }
+            Self::Parked { .. } | Self::Stale { .. } => return None,
+        };
+        Some((name, Bytes(enough_for(bytes))))
     }
 }
 
-/// Returns a capacity that leaves some room above a peak.
-pub(crate) fn enough_for(peak_bytes: usize) -> usize {
-    let with_room = peak_bytes.saturating_add(peak_bytes / 4);
-    with_room.checked_next_power_of_two().unwrap_or(with_room)
-}
-
-/// The most threads that are warned of by name: a game may start threads with ever new names.
+/// The maximum number of workers with a warning of their own: a game may start threads with ever new
+/// names.
 const MAX_WORKERS: usize = 64;
 
-/// Remembers what one set of arenas was warned of.
+/// The warnings already logged for one set of arenas.
 #[derive(Default)]
 pub(super) struct Warnings {
-    kinds: Vec<Kind>,
+    kinds: Vec<Discriminant<Problem>>,
     workers: Vec<Arc<str>>,
+    is_task_told: bool,
+    is_lost_list_told: bool,
 }
 
 impl Warnings {
-    /// Logs what is new among the problems of the period that ended last.
-    pub(super) fn warn(&mut self, report: &ArenaReport) {
-        for problem in problems_of(report) {
-            if self.is_new(&problem) {
-                let blame = Blame {
-                    kind: problem.kind(),
-                    usage: &report.usage,
-                };
-                warn!("{}: {problem}{blame}", report.label);
-            }
+    /// Logs the new ones of these problems of the last period or, unless it `is_over`, the running one.
+    pub(super) fn warn(
+        &mut self,
+        report: &ArenaReport,
+        problems: impl Iterator<Item = Problem>,
+        is_over: bool,
+    ) {
+        for problem in problems.filter(|problem| self.is_new(problem)) {
+            let problem = &problem;
+            let words = InWords {
+                problem,
+                report,
+                is_over,
+            };
+            warn!("{}: {words}", report.label);
         }
     }
 
-    /// Logs what is new among the problems of the period that goes on.
-    pub(super) fn warn_so_far(&mut self, label: &str, problems: impl Iterator<Item = Problem>) {
-        for problem in problems {
-            if self.is_new(&problem) {
-                warn!("{label}: {problem}");
-            }
+    /// Logs the oldest task arena, if it looks like a leak.
+    pub(super) fn warn_of_task(&mut self, report: &ArenaReport) {
+        let ArenaReport { usage, frames, .. } = report;
+        let Some(oldest) = usage.oldest_task.filter(|it| it.age_in_periods > 0) else {
+            return;
+        };
+        // Having an age, it has lived through all of the last period.
+        let is_old = oldest.age_in_periods.max(*frames) >= OLD_TASK;
+        if is_old && !mem::replace(&mut self.is_task_told, true) {
+            warn!(
+                "{}: the task arena taken at {}:{} is still in use after {}, and tasks hold {}. Finish or \
+                 drop it when its task ends; a task without an end has a `FrameArena` of its own",
+                report.label,
+                oldest.made_at.file(),
+                oldest.made_at.line(),
+                Count(oldest.age_in_periods, &report.period),
+                Bytes(usage.task_bytes),
+            );
         }
     }
 
-    /// Notes a problem, and returns whether it was not noted before.
+    /// Logs the line that compared lists in vain, because data lives for one period.
+    pub(super) fn warn_of_lost_list(
+        &mut self,
+        report: &ArenaReport,
+        line: Option<&'static Location<'static>>,
+    ) {
+        // A level that gives its memory back has nothing to compare with.
+        let gives_back = report.settings.trim_after_periods == Some(0);
+        let Some(line) = line.filter(|_| !gives_back) else {
+            return;
+        };
+        if !mem::replace(&mut self.is_lost_list_told, true) {
+            warn!(
+                "{}: the `TwoFrames` read at {}:{} reports all elements as added, because its old list \
+                 lives for one period. Set `FrameArenaSettings::lives_for` to `LivesFor::TwoPeriods`",
+                report.label,
+                line.file(),
+                line.line(),
+            );
+        }
+    }
+
+    /// Records a problem, and returns whether it is new.
     fn is_new(&mut self, problem: &Problem) -> bool {
-        match problem.worker() {
-            Some(worker) if self.workers.len() < MAX_WORKERS => {
-                note(&mut self.workers, Arc::clone(worker))
+        match problem {
+            Problem::NearLimit { worker, .. } => {
+                self.workers.len() < MAX_WORKERS && note(&mut self.workers, Arc::clone(worker))
             }
-            Some(_) => false,
-            None => note(&mut self.kinds, problem.kind()),
+            _ => note(&mut self.kinds, problem.kind()),
         }
     }
 }
 
-/// Adds what is not in the list, and returns whether it was not.
+/// Adds an item unless it is in the list, and returns whether it was added.
 fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
     let is_missing = !list.contains(&item);
     if is_missing {
@@ -302,34 +250,101 @@ fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
     is_missing
 }
 
-/// The last words of a warning: who it was, or how to find out.
-struct Blame<'a> {
-    kind: Kind,
-    usage: &'a FrameUsage,
+/// A problem in words: what happened, what to change and, if it is known, the line that caused it.
+struct InWords<'a> {
+    problem: &'a Problem,
+    report: &'a ArenaReport,
+    /// Whether the period has ended.
+    is_over: bool,
 }
 
-/// For what comes without a line of its own, as a refusal to `try_alloc` does.
-const HOW_TO_FIND_OUT: &str = ". This crate's feature `sites` tells the line";
-
-impl fmt::Display for Blame<'_> {
+impl fmt::Display for InWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sites = self.usage.sites.iter();
-        match self.kind {
-            // The first stale look-up has its line; a site may be of others, that are no mistake.
-            Kind::Parked | Kind::Stale => Ok(()),
-            Kind::Refused => match sites.max_by_key(|site| site.refusals) {
-                Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
-                None => f.write_str(HOW_TO_FIND_OUT),
-            },
-            Kind::NearLimit => match sites.next() {
-                Some(site) => write!(
+        let Self {
+            problem, report, ..
+        } = *self;
+        let period = &*report.period;
+        let when = match self.is_over {
+            true => format!("in a {period}"),
+            false => format!("in this {period} so far"),
+        };
+        match *problem {
+            Problem::Refused {
+                count,
+                largest_bytes,
+                limit,
+            } => {
+                let largest = Bytes(largest_bytes);
+                write!(
                     f,
-                    ". Most was taken at {}: {}",
-                    site.site,
-                    Bytes(site.used_bytes)
-                ),
+                    "refused allocations {when}: {count}, of up to {largest}. "
+                )?;
+                match limit {
+                    ArenaLimit::Worker { bytes } => write!(f, "A worker may take {}", Bytes(bytes)),
+                    ArenaLimit::Budget { bytes } => write!(
+                        f,
+                        "The budget is {} for all workers and generations",
+                        Bytes(bytes)
+                    ),
+                }
+            }
+            Problem::Stale { panics, ref first } => {
+                write!(
+                    f,
+                    "panics at look-ups of stale or foreign handles {when}: {panics}"
+                )?;
+                match first {
+                    Some(first) => write!(f, ". The first: {first}"),
+                    None => Ok(()),
+                }
+            }
+            Problem::Parked {
+                generations,
+                reserved_bytes,
+            } => write!(
+                f,
+                "leases keep {generations} generations from being recycled, and {} are reserved. \
+                 Drop each `FrameLease` when its reader is done",
+                Bytes(reserved_bytes),
+            ),
+            Problem::NearLimit {
+                ref worker,
+                peak_bytes,
+                limit_bytes,
+            } => write!(
+                f,
+                "`{worker}` is near its limit: a {period} took {} of {}, and beyond that allocations \
+                 fail",
+                Bytes(peak_bytes),
+                Bytes(limit_bytes),
+            ),
+        }?;
+        if let Some((name, bytes)) = problem.setting() {
+            write!(f, ". Raise `FrameArenaSettings::{name}` to {bytes}")?;
+        }
+        match self.is_over {
+            true => self.fmt_site(f),
+            // Sites are counted when the period ends.
+            false => Ok(()),
+        }
+    }
+}
+
+impl InWords<'_> {
+    /// Writes the line of code that caused the problem, or how to find it.
+    fn fmt_site(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sites = self.report.usage.sites.iter();
+        match self.problem {
+            Problem::Refused { .. } => match sites.max_by_key(|site| site.refusals) {
+                Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
+                None => f.write_str(". This crate's feature `sites` tells the line"),
+            },
+            Problem::NearLimit { .. } => match sites.next() {
+                Some(site) => write!(f, ". Largest at {}: {}", site.site, Bytes(site.used_bytes)),
                 None => Ok(()),
             },
+            // Their texts have the line, if it is known.
+            Problem::Stale { .. } | Problem::Parked { .. } => Ok(()),
         }
     }
 }

@@ -10,23 +10,26 @@ use std::{fmt, fs, mem};
 use bevy_app::{App, AppExit, Last, Plugin};
 use bevy_ecs::message::MessageReader;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Local, Res, ResMut};
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
 use super::Bytes;
-use super::clock::{Timer, now};
-use super::log::Count;
-use super::problems::enough_for;
-use super::report::{ArenaReport, FrameArenaReport, WithoutReport};
+use super::log::{Count, Timer, WithoutReport, now};
+use super::period::TendSystems;
+use super::report::{ArenaReport, FrameArenaReport};
+use crate::arenas::TaskFigures;
+use crate::error::enough_for;
 use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
 use crate::sites::Site;
 
-/// Records what all arenas use over a run, and says at the end which settings would suit it.
+/// Records the usage of all arenas over a run, and suggests settings at its end.
 ///
-/// Play a session with it; when the app exits, panics, or is dropped, it logs settings as code to paste,
-/// and writes a table if a file is named for it. Ask [`FrameArenaRecorder`] for either at any time.
+/// Play a session with it. When the app exits, panics or is dropped, the suggested settings are logged as
+/// code to paste, and a table is written if [`file`](Self::file) is set. [`FrameArenaRecorder`] returns
+/// either at any time.
 ///
 /// ```
 /// use bevy_app::App;
@@ -44,10 +47,10 @@ use crate::sites::Site;
 /// assert!(recorder.advice().contains("budget_bytes: Some(256 << 10)"));
 /// ```
 pub struct FrameArenaRecorderPlugin {
-    /// The file for the table, as CSV, written when the app ends. Default: none.
+    /// The CSV file for the table, written when the app ends. Default: none.
     pub file: Option<PathBuf>,
-    /// The time that a line of the table stands for: it has the highest figures of its frames.
-    /// Default: a second.
+    /// The time covered by a line of the table, which has the highest figures of its frames. Default: a
+    /// second.
     pub interval: Duration,
 }
 
@@ -62,17 +65,12 @@ impl Default for FrameArenaRecorderPlugin {
 
 impl Plugin for FrameArenaRecorderPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(FrameArenaRecorder {
-            file: self.file.clone(),
-            interval: self.interval,
-            lines: Vec::new(),
-            open: Vec::new(),
-            advice: Vec::new(),
-            elapsed: Duration::ZERO,
-            is_finished: false,
-        })
-        .add_message::<AppExit>()
-        .add_systems(Last, record);
+        let mut recorder = FrameArenaRecorder::default();
+        recorder.file.clone_from(&self.file);
+        recorder.interval = self.interval;
+        app.insert_resource(recorder)
+            .add_message::<AppExit>()
+            .add_systems(Last, record.after(TendSystems));
     }
 }
 
@@ -90,7 +88,9 @@ fn record(
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();
     recorder.note(&report);
-    recorder.elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
+    // Time must not run backwards, even if the clock is replaced.
+    let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
+    recorder.elapsed = recorder.elapsed.max(elapsed);
     if timer.is_due(now(time.as_deref()), recorder.interval) {
         recorder.end_interval();
     }
@@ -99,22 +99,22 @@ fn record(
     }
 }
 
-/// What all arenas used so far: see [`FrameArenaRecorderPlugin`].
+/// The usage of all arenas so far: see [`FrameArenaRecorderPlugin`].
 #[derive(Resource, Default)]
 pub struct FrameArenaRecorder {
     file: Option<PathBuf>,
     interval: Duration,
     lines: Vec<(Duration, Line)>,
-    /// Those of the interval that has not ended.
+    /// The lines of the running interval.
     open: Vec<Line>,
     advice: Vec<Advice>,
-    /// The time of the last frame that was noted.
+    /// The time of the last recorded frame.
     elapsed: Duration,
-    /// Whether the run was written.
+    /// Whether the results were written.
     is_finished: bool,
 }
 
-/// The world goes, by whatever way the app ends: a panic, or an exit that nobody announced.
+/// Writes the results however the app ends, e.g. by a panic or without an `AppExit`.
 impl Drop for FrameArenaRecorder {
     fn drop(&mut self) {
         if !self.advice.is_empty() {
@@ -123,44 +123,43 @@ impl Drop for FrameArenaRecorder {
     }
 }
 
-/// The highest figures of an interval, of one set of arenas or of one worker or site in it.
-#[derive(Clone)]
+/// The highest figures of an interval, for one set of arenas or one of its workers or sites.
 struct Line {
     arenas: Arc<str>,
     subject: Subject,
     figures: Figures,
+    /// The highest figures of tasks. Only all workers together have them.
+    tasks: TaskFigures,
 }
 
-/// Whose figures they are.
-#[derive(Clone, PartialEq, Eq)]
+/// The subject of a line.
+#[derive(PartialEq, Eq)]
 enum Subject {
     All,
-    /// Of the threads with a name.
+    /// All threads with this name.
     Worker(Arc<str>),
     Site(Site),
 }
 
-impl Subject {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Worker(_) => "worker",
-            Self::Site(_) => "site",
-        }
+/// Raises the highest figures of tasks to those of now.
+fn note_tasks(highest: &mut TaskFigures, now: TaskFigures) {
+    for (most, figure) in highest.iter_mut().zip(now) {
+        *most = figure.max(*most);
     }
 }
 
+/// Writes the kind and the name.
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::All => f.write_str("all"),
-            Self::Worker(name) => f.write_str(name),
-            Self::Site(site) => site.fmt(f),
+            Self::All => f.write_str("all,all"),
+            Self::Worker(name) => write!(f, "worker,{}", Field(name)),
+            Self::Site(site) => write!(f, "site,{}", Field(&site.to_string())),
         }
     }
 }
 
-/// A field of a table as RFC 4180 has it: a thread may have any name.
+/// A CSV field, quoted as in RFC 4180: a thread may have any name.
 struct Field<'a>(&'a str);
 
 impl fmt::Display for Field<'_> {
@@ -173,41 +172,40 @@ impl fmt::Display for Field<'_> {
     }
 }
 
-const HEADER: &str = "seconds,arenas,kind,name,used_bytes,peak_bytes,held_bytes,reserved_bytes,\
-                      refusals,stale_lookups,stale_panics\n";
+/// Writes a line of the table.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", Field(&self.arenas), self.subject)?;
+        for (_, figure) in self.figures.named() {
+            write!(f, ",{figure}")?;
+        }
+        let [arenas, results, bytes] = self.tasks;
+        write!(f, ",{arenas},{results},{bytes}")
+    }
+}
 
 impl FrameArenaRecorder {
-    /// Returns the table, as CSV by RFC 4180: a line for each interval and set of arenas, of the kind
-    /// `all`, and one of the kind `worker` for each that was busy in it. With the feature `sites` also
-    /// one of the kind `site` for each line of code that took memory, as `src/cull.rs:12`. If several periods ended in a frame, as fixed steps
-    /// may, the last one counts.
+    /// Returns the table as CSV (RFC 4180).
+    ///
+    /// Each interval has a line of the kind `all` for each set of arenas, and one of the kind `worker`
+    /// for each busy worker. With the feature `sites`, it also has one of the kind `site` for each line
+    /// of code that took memory, e.g. `src/cull.rs:12`. If several periods ended in a frame, as fixed
+    /// steps may, only the last one counts. A level has lines from its first allocation to its end, and
+    /// none between two levels. Tasks are counted in lines of the kind `all`, when a period ends and, if it
+    /// is a long one, in each of its frames.
     pub fn csv(&self) -> String {
-        let mut table = String::from(HEADER);
+        let columns = Figures::default().named().map(|(name, _)| name).join(",");
+        let mut table =
+            format!("seconds,arenas,kind,name,{columns},task_arenas,task_results,task_bytes\n");
         for (end, line) in &self.lines {
-            let (arenas, kind) = (Field(&line.arenas), line.subject.kind());
-            let name = line.subject.to_string();
-            let name = Field(&name);
-            let Figures {
-                used_bytes,
-                peak_bytes,
-                held_bytes,
-                reserved_bytes,
-                refusals,
-                stale_lookups,
-                stale_panics,
-            } = line.figures;
             // Writing to a string does not fail.
-            let _ = writeln!(
-                table,
-                "{:.3},{arenas},{kind},{name},{used_bytes},{peak_bytes},{held_bytes},\
-                 {reserved_bytes},{refusals},{stale_lookups},{stale_panics}",
-                end.as_secs_f64(),
-            );
+            let _ = writeln!(table, "{:.3},{line}", end.as_secs_f64());
         }
         table
     }
 
-    /// Returns settings that would suit what was recorded, as code to paste.
+    /// Returns settings that suit the recorded run, as code to paste: the plugin for each set of arenas,
+    /// below the number of its periods by peak.
     pub fn advice(&self) -> String {
         self.advice.iter().map(ToString::to_string).collect()
     }
@@ -215,20 +213,32 @@ impl FrameArenaRecorder {
     fn note(&mut self, report: &FrameArenaReport) {
         for (index, arenas) in report.iter().enumerate() {
             if self.advice.len() == index {
-                self.advice.push(Advice::of(&arenas.label));
+                self.advice.push(Advice {
+                    label: arenas.label.clone(),
+                    plugin: arenas.plugin.clone(),
+                    ..Advice::default()
+                });
             }
-            let advice = &mut self.advice[index];
-            let is_new = advice.note(arenas);
-            // The figures of a period are counted once, however many frames it lasts.
-            if is_new {
-                self.note_lines(arenas);
+            // A period is counted once, however many frames it lasts. A long one also has lines while it
+            // runs, from its first allocation on.
+            if self.advice[index].note(arenas) {
+                self.note_period(arenas);
+            } else if arenas.so_far.used_bytes + arenas.task_bytes_so_far() > 0 {
+                let line = self.note_line(arenas, Subject::All, &arenas.so_far);
+                note_tasks(&mut line.tasks, arenas.tasks_so_far);
             }
         }
     }
 
-    fn note_lines(&mut self, report: &ArenaReport) {
+    fn note_period(&mut self, report: &ArenaReport) {
         let usage = &report.usage;
-        self.note_line(report, Subject::All, &usage.figures);
+        let mut of_all = usage.figures;
+        // A level that ended has given back what its workers held.
+        let of_workers = usage.workers.iter().map(|it| it.held_bytes).sum();
+        of_all.held_bytes = of_all.held_bytes.max(of_workers);
+        of_all.reserved_bytes = of_all.reserved_bytes.max(of_all.held_bytes);
+        let line = self.note_line(report, Subject::All, &of_all);
+        note_tasks(&mut line.tasks, usage.tasks());
         for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
             let subject = Subject::Worker(Arc::clone(&worker.name));
             self.note_line(report, subject, &worker.figures);
@@ -238,17 +248,27 @@ impl FrameArenaRecorder {
         }
     }
 
-    /// Adds figures to the line of the open interval for this part of these arenas.
-    fn note_line(&mut self, report: &ArenaReport, subject: Subject, figures: &Figures) {
-        let is_it = |it: &&mut Line| *it.arenas == *report.prefix && it.subject == subject;
-        match self.open.iter_mut().find(is_it) {
-            Some(line) => line.figures.merge(figures),
-            None => self.open.push(Line {
+    /// Merges figures into the open interval's line for this subject of these arenas, and returns it.
+    fn note_line(
+        &mut self,
+        report: &ArenaReport,
+        subject: Subject,
+        figures: &Figures,
+    ) -> &mut Line {
+        let mut lines = self.open.iter();
+        let known = lines.position(|it| *it.arenas == *report.prefix && it.subject == subject);
+        let index = known.unwrap_or_else(|| {
+            self.open.push(Line {
                 arenas: Arc::from(&*report.prefix),
                 subject,
-                figures: *figures,
-            }),
-        }
+                figures: Figures::default(),
+                tasks: TaskFigures::default(),
+            });
+            self.open.len() - 1
+        });
+        let line = &mut self.open[index];
+        line.figures.merge(figures);
+        line
     }
 
     fn end_interval(&mut self) {
@@ -257,7 +277,7 @@ impl FrameArenaRecorder {
         self.lines.extend(lines.into_iter().map(|line| (end, line)));
     }
 
-    /// Writes what there is, once.
+    /// Writes the results, once.
     fn finish(&mut self) {
         if mem::replace(&mut self.is_finished, true) {
             return;
@@ -273,104 +293,149 @@ impl FrameArenaRecorder {
     }
 }
 
-/// What is to be known of a run for choosing settings.
+/// The figures of a run from which settings are derived.
+#[derive(Default)]
 struct Advice {
     label: String,
+    plugin: String,
+    is_used: bool,
     settings: FrameArenaSettings,
     periods: u64,
+    periods_by_peak: Vec<u64>,
+    largest_refusal_bytes: usize,
     /// The highest peak of one worker.
     worker_peak_bytes: usize,
-    /// The largest allocation that was refused.
-    refused_bytes: usize,
     reserved_bytes: usize,
-    scratch_bytes: usize,
+    kept_bytes: usize,
     workers: usize,
     generations: usize,
+    tasks: TaskFigures,
+    /// The most bytes in use in the running period, if it is a long one.
+    so_far_bytes: usize,
 }
 
 impl Advice {
-    fn of(label: &str) -> Self {
-        Self {
-            label: label.to_owned(),
-            settings: FrameArenaSettings::default(),
-            periods: 0,
-            worker_peak_bytes: 0,
-            refused_bytes: 0,
-            reserved_bytes: 0,
-            scratch_bytes: 0,
-            workers: 0,
-            generations: 0,
-        }
-    }
-
-    /// Notes the figures of the last period, and returns whether it is a new one.
+    /// Records the figures of the last period, and returns whether it is new.
     fn note(&mut self, report: &ArenaReport) -> bool {
         let usage = &report.usage;
-        let is_new = self.periods != report.periods;
-        self.periods = report.periods;
+        self.is_used |= report.is_used();
         self.settings.clone_from(&report.settings);
-        // Not the peak of the last period: several may have ended in a frame.
+        self.periods_by_peak.clone_from(&report.periods_by_peak);
+        self.largest_refusal_bytes = usage.largest_refusal_bytes;
+        // Not the peak of the last period: several periods may have ended in this frame.
         let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
         self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
-        self.refused_bytes = usage.largest_refusal_bytes;
-        self.reserved_bytes = self.reserved_bytes.max(usage.reserved_bytes);
-        self.scratch_bytes = self.scratch_bytes.max(usage.scratch_high_watermark_bytes);
+        // A level that ended has given its blocks back. It had at least one per active worker.
+        let blocks_bytes = usage
+            .active_workers
+            .saturating_mul(report.settings.block_bytes);
+        let reserved_bytes = report.so_far.reserved_bytes.max(usage.reserved_bytes);
+        let needed_bytes = report.totals.peak_bytes.max(blocks_bytes);
+        self.reserved_bytes = self.reserved_bytes.max(reserved_bytes).max(needed_bytes);
+        self.kept_bytes = self.kept_bytes.max(usage.kept_bytes);
         self.workers = self.workers.max(usage.workers.len());
         self.generations = self.generations.max(usage.generations);
-        is_new
+        note_tasks(&mut self.tasks, usage.tasks());
+        note_tasks(&mut self.tasks, report.tasks_so_far);
+        self.so_far_bytes = report.so_far.peak_bytes;
+        mem::replace(&mut self.periods, report.periods) != report.periods
     }
 
-    /// Returns a budget with some room above what was reserved, and for what was refused.
-    fn budget_bytes(&self) -> usize {
-        enough_for(self.reserved_bytes.saturating_add(self.refused_bytes))
+    /// Writes what was seen, as comments.
+    fn write_figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let periods = Count(self.periods, "period");
+        write!(f, "// {}, after {periods}: ", self.label)?;
+        let reserved = Bytes(self.reserved_bytes);
+        match self.periods {
+            // Workers are counted when a period ends.
+            0 => writeln!(f, "up to {reserved} reserved.")?,
+            _ => writeln!(
+                f,
+                "{}, {}, up to {reserved} reserved. The busiest worker took {}.",
+                Count(self.workers as u64, "worker"),
+                Count(self.generations as u64, "generation"),
+                Bytes(self.worker_peak_bytes),
+            )?,
+        }
+        if self.so_far_bytes > 0 {
+            let bytes = Bytes(self.so_far_bytes);
+            writeln!(f, "// The running period took {bytes} so far.")?;
+        }
+        if self.largest_refusal_bytes > 0 {
+            let largest = Bytes(self.largest_refusal_bytes);
+            writeln!(f, "// A limit refused allocations of up to {largest}.")?;
+        }
+        let [arenas, results, bytes] = self.tasks;
+        if arenas + results > 0 {
+            writeln!(
+                f,
+                "// Tasks held up to {}: at most {} and {} at once.",
+                Bytes(bytes),
+                Count(arenas as u64, "running task"),
+                Count(results as u64, "task result"),
+            )?;
+        }
+        if self.periods == 0 {
+            return Ok(());
+        }
+        f.write_str("// Periods by peak:")?;
+        let counts = self.periods_by_peak.iter().enumerate();
+        let mut comma = "";
+        for (class, count) in counts.filter(|&(_, &count)| count > 0) {
+            // The upper bound of the class: 0, 1, 2, 4, and so on.
+            let most = 1_usize.checked_shl(class.saturating_sub(1) as u32);
+            let bytes = if class == 0 { Some(0) } else { most };
+            let bytes = Bytes(bytes.unwrap_or(usize::MAX));
+            write!(f, "{comma} {count} up to {bytes}")?;
+            comma = ",";
+        }
+        writeln!(f)
+    }
+
+    /// Writes the settings that differ from the defaults and those that suit the run.
+    fn write_settings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (own, default) = (&self.settings, FrameArenaSettings::default());
+        // Some room above the reserved memory and the largest refused allocation.
+        let needed_bytes = self
+            .reserved_bytes
+            .saturating_add(self.largest_refusal_bytes);
+        let budget_bytes = Shifted(enough_for(needed_bytes));
+        writeln!(f, "        budget_bytes: Some({budget_bytes}),")?;
+        if own.block_bytes != default.block_bytes {
+            writeln!(f, "        block_bytes: {},", Shifted(own.block_bytes))?;
+        }
+        if own.trim_after_periods != default.trim_after_periods {
+            let periods = own.trim_after_periods;
+            writeln!(f, "        trim_after_periods: {periods:?},")?;
+        }
+        if self.kept_bytes == 0 && self.periods > 0 {
+            f.write_str("        // Nothing was kept for a later period.\n")?;
+            f.write_str("        lives_for: LivesFor::OnePeriod,\n")?;
+        } else if own.lives_for != default.lives_for {
+            writeln!(f, "        lives_for: LivesFor::{:?},", own.lives_for)?;
+        }
+        Ok(())
     }
 }
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (label, periods) = (&self.label, Count(self.periods, "period"));
-        if self.worker_peak_bytes == 0 && self.refused_bytes == 0 {
+        let Self { label, plugin, .. } = self;
+        if !self.is_used && self.periods == 0 {
+            // A frame that panics is not measured.
+            let text = "not used before the last frame, and no period has ended";
+            return writeln!(f, "// {label}: {text}");
+        }
+        if !self.is_used {
+            let periods = Count(self.periods, "period");
             return writeln!(f, "// {label}: not used in {periods}");
         }
-        writeln!(f, "// {label}, after {periods}")?;
-        writeln!(f, "FrameArenaSettings {{")?;
-        writeln!(
-            f,
-            "    // The busiest worker took {}.",
-            Bytes(self.worker_peak_bytes)
-        )?;
-        if self.refused_bytes > 0 {
-            writeln!(
-                f,
-                "    // A limit refused allocations of up to {}.",
-                Bytes(self.refused_bytes)
-            )?;
-        }
-        writeln!(
-            f,
-            "    // {}, {}; {} were reserved.",
-            Count(self.workers as u64, "worker"),
-            Count(self.generations as u64, "generation"),
-            Bytes(self.reserved_bytes)
-        )?;
-        writeln!(
-            f,
-            "    budget_bytes: Some({}),",
-            Shifted(self.budget_bytes())
-        )?;
-        // What the plugin of a level sets is kept.
-        let (own, default) = (&self.settings, FrameArenaSettings::default());
-        if own.lives_for != default.lives_for {
-            writeln!(f, "    lives_for: LivesFor::{:?},", own.lives_for)?;
-        }
-        if own.trim_after_frames != default.trim_after_frames {
-            writeln!(f, "    trim_after_frames: {:?},", own.trim_after_frames)?;
-        }
-        if own.block_bytes != default.block_bytes {
-            writeln!(f, "    block_bytes: {},", Shifted(own.block_bytes))?;
-        }
-        writeln!(f, "    ..Default::default()")?;
-        writeln!(f, "}}")
+        self.write_figures(f)?;
+        let name = plugin.split("::").next().unwrap_or(plugin);
+        writeln!(f, "let plugin = {plugin};\napp.add_plugins({name} {{")?;
+        f.write_str("    settings: FrameArenaSettings {\n")?;
+        self.write_settings(f)?;
+        f.write_str("        ..plugin.settings.clone()\n    },\n    ..plugin\n});\n")
     }
 }
 

@@ -1,47 +1,47 @@
-//! The hand-over of a frame to another world, such as the render world.
+//! The hand-over of a frame to another world, such as the render world, and the frame there.
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
-use bevy_diagnostic::DEFAULT_MAX_HISTORY_LENGTH;
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::SystemState;
 use bevy_ecs::world::World;
-use tracing::{info, warn};
+use tracing::warn;
 
-use super::extracted_frame::ExtractedFrame;
 use super::period::{Sinks, pass_on};
 use super::plugin::FrameArenaPlugin;
-use super::report::{FrameArenaReport, Key, NewEntry, label_of, prefix_of, words_of};
-use crate::arenas::FrameArenas;
+use super::report::{ArenaReport, FrameArenaReport, Key, prefix_of, words_of};
+use crate::arenas::{FrameArenas, FrameLease, Outcome};
+use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::settings::FrameArenaSettings;
 
 /// Hands each frame to the world of a sub-app, such as Bevy's `RenderApp`, without a copy.
 ///
-/// At extract, before anything else, that world gets
-/// - [`ExtractedFrame`]: a lease on the frame that was just simulated. A component or resource
-///   with a [`FrameHandle`](crate::FrameHandle) in it is extracted as a copy of the handle, which resolves there;
-/// - [`FrameArenas`] of its own, as scratch for its schedules, swapped once for each extract.
+/// At extract, before anything else, that world receives
+/// - [`ExtractedFrame`]: a lease on the frame that was just simulated. A component or resource that
+///   contains a [`FrameHandle`](crate::FrameHandle) is extracted with a copy of the handle, which
+///   resolves there;
+/// - its own [`FrameArenas`], for temporary data of its schedules, swapped once per extract.
 ///
 /// ```text
 /// main world   | frame N: share | extract N | frame N+1: share | extract N+1 | frame N+2
 /// render world |                |  lease N  | render N: read   |  lease N+1  | render N+1
 /// ```
 ///
-/// The lease of the last frame is replaced on the spot, so two generations suffice under
-/// pipelined rendering. A world that falls behind parks generations; see
+/// The lease on the previous frame is replaced immediately, so two generations suffice under pipelined
+/// rendering. A world that falls behind parks generations; see
 /// [`FrameUsage::parked`](crate::FrameUsage::parked).
 ///
-/// The plugin takes effect in [`Plugin::finish`], in any order with others; if you drive the app
-/// yourself, call [`App::finish`]. Without such a sub-app it does nothing; without
-/// [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app that has a
-/// `FrameArenaPlugin` itself goes on swapping its own arenas.
+/// The plugin takes effect in [`Plugin::finish`], so its order among other plugins does not matter. If
+/// you drive the app yourself, call [`App::finish`]. Without such a sub-app the plugin does nothing.
+/// Without [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app with its
+/// own `FrameArenaPlugin` swaps its arenas itself.
 ///
-/// An extract function that is set after that replaces the hand-over, which warns of it: set it
-/// before [`App::finish`], or wrap the one that `take_extract` returns.
+/// An extract function that is set later replaces the hand-over, and a warning is logged. Set it before
+/// [`App::finish`], or let it call the function that `take_extract` returns.
 ///
 /// ```
 /// use bevy_app::{App, AppLabel, SubApp, Update};
@@ -56,7 +56,7 @@ use crate::settings::FrameArenaSettings;
 /// struct Positions(FrameHandle<[[f32; 2]]>);
 ///
 /// fn simulate(arenas: Res<FrameArenas>, mut commands: Commands) {
-///     let positions = arenas.local().share_slice_fill_with(1000, |i| [i as f32, 0.0]);
+///     let positions = arenas.local().share_iter((0..1000).map(|i| [i as f32, 0.0]));
 ///     commands.insert_resource(Positions(positions));
 /// }
 ///
@@ -86,18 +86,18 @@ pub struct FrameArenaSubAppPlugin {
     pub label: InternedAppLabel,
     /// The memory policy of the sub-app's own arenas.
     pub settings: FrameArenaSettings,
-    /// How many frames the [`ExtractedFrame`] holds: 1, or 2 for a sub-app that looks back, for
-    /// motion vectors or lists that are made every other frame. Default: 1.
+    /// The number of frames that the [`ExtractedFrame`] holds: 1, or 2 for a sub-app that also reads the
+    /// previous frame, e.g. for motion vectors or lists made every other frame. Default: 1.
     ///
-    /// The second costs one more generation of the main world's memory: three instead of two. With
-    /// [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods) there, the main world can read it
-    /// as well; otherwise it counts as [`parked`](crate::FrameUsage::parked).
+    /// The second frame costs one more generation of the main world's memory: three instead of two. If
+    /// the main world has [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods), it can read that
+    /// generation as well; otherwise the generation counts as [`parked`](crate::FrameUsage::parked).
     pub frames: usize,
-    /// What the names of the sub-app's diagnostics begin with. Default: after its label,
-    /// `render_arena` for `RenderApp`.
+    /// The prefix of the sub-app's diagnostics. Default: derived from its label, e.g. `render_arena` for
+    /// `RenderApp`.
     ///
-    /// They are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin) with
-    /// another beginning, `render_arena/used` for one, in the main world's store. `None` publishes
+    /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
+    /// with another prefix, e.g. `render_arena/used`, in the main world's store. `None` publishes
     /// nothing.
     pub diagnostics_prefix: Option<Cow<'static, str>>,
 }
@@ -106,86 +106,71 @@ impl FrameArenaSubAppPlugin {
     /// Creates the plugin for the sub-app with this label.
     pub fn new(label: impl AppLabel) -> Self {
         let label = label.intern();
-        let words = words_of(&format!("{label:?}"));
-        let name = words.strip_suffix(" app").unwrap_or(&words);
         Self {
             label,
             settings: FrameArenaSettings::default(),
             frames: 1,
-            diagnostics_prefix: Some(prefix_of(name).into()),
+            diagnostics_prefix: Some(prefix_of(&name_of(label)).into()),
         }
     }
 
     /// Adds the sub-app's arenas to the report of the main world.
-    fn add_figures(&self, app: &mut App) -> Option<ReportedArenas> {
-        let prefix = self.diagnostics_prefix.as_deref()?;
-        let entry = NewEntry {
-            label: label_of(prefix),
-            prefix,
-            history: Some(DEFAULT_MAX_HISTORY_LENGTH),
-        };
-        let main = app.world_mut();
-        FrameArenaReport::add(main, entry, None, &self.settings)
-            .then(|| (prefix.to_owned(), SystemState::new(main)))
-    }
-
-    /// Says what holding more than one frame costs.
-    fn tell_cost(&self, main: &World) {
-        let arenas = main.get_resource::<FrameArenas>();
-        let Some(lives_for) = arenas.map(|arenas| arenas.settings().lives_for.periods()) else {
-            return;
-        };
-        if self.frames > 1 && self.frames >= lives_for {
-            let more = self.frames - lives_for + 1;
-            info!(
-                "{:?} holds {} frames, and the main world {lives_for}: generations of memory beyond \
-                 the main world's: {more}, counted as parked; with a longer \
-                 `FrameArenaSettings::lives_for` the main world can read them as well",
-                self.label, self.frames,
-            );
+    fn add_to_report(&self, main: &mut World) {
+        if let Some(prefix) = &self.diagnostics_prefix {
+            let plugin = format!("FrameArenaSubAppPlugin::new({:?})", self.label);
+            let name = name_of(self.label);
+            let report = ArenaReport::new(&name, "frame", prefix, &self.settings, plugin);
+            FrameArenaReport::add(main, Key::SubApp(self.label), report);
         }
     }
 }
 
-/// The prefix of the sub-app's figures, and the way into the main world for them.
-type ReportedArenas = (String, SystemState<Sinks<'static>>);
+/// Returns the name of a sub-app in words: `render` for `RenderApp`.
+fn name_of(label: InternedAppLabel) -> String {
+    let words = words_of(&format!("{label:?}"));
+    words.strip_suffix(" app").unwrap_or(&words).to_owned()
+}
 
 impl Plugin for FrameArenaSubAppPlugin {
     fn build(&self, _app: &mut App) {}
 
-    // Not in `build`: a sub-app that is added later has none yet, and one with an extract function
-    // that is set later would lose this one. Pipelined rendering takes its sub-app away after it.
+    // Not in `build`: the sub-app may be added later, and an extract function that is set later would
+    // replace this one. Pipelined rendering removes its sub-app only after `finish`.
     fn finish(&self, app: &mut App) {
         let is_due = |sub_app: &SubApp| !sub_app.world().contains_resource::<ExtractedFrame>();
         if !app.get_sub_app(self.label).is_some_and(is_due) {
             return;
         }
-        self.tell_cost(app.world());
-        let mut figures = self.add_figures(app);
+        self.add_to_report(app.world_mut());
+        let mut sinks = SystemState::<Sinks>::new(app.world_mut());
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
         };
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
-        let frames = self.frames;
-        let world_lives = Arc::new(());
-        let guard = HandOver {
-            label: self.label,
-            world_lives: Arc::downgrade(&world_lives),
+        let (label, frames) = (self.label, self.frames);
+        let frame = ExtractedFrame::holding(frames);
+        let guard = ReplacedGuard {
+            label,
+            world: Arc::downgrade(&frame.world),
         };
-        sub_app
-            .insert_resource(ExtractedFrame::holding(frames))
-            .insert_resource(WorldLives(world_lives));
+        sub_app.insert_resource(frame);
         if !sub_app.world().contains_resource::<FrameArenas>() {
             sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
         }
         let mut extract = sub_app.take_extract();
         sub_app.set_extract(move |main, sub| {
-            guard.hand_over(frames, main, sub);
-            if !swaps_itself {
-                swap_scratch(sub);
-            }
-            if let Some(figures) = &mut figures {
-                publish(figures, main, sub);
+            // The previous lease ends here and not with commands that are applied later, because the next
+            // swap of the main world recycles that frame.
+            let frame = sub.get_resource_or_insert_with(|| ExtractedFrame::holding(frames));
+            frame.into_inner().extract(main.get_resource());
+            if let Some(mut arenas) = sub.get_resource_mut::<FrameArenas>() {
+                let arenas = arenas.bypass_change_detection();
+                if !swaps_itself {
+                    arenas.swap();
+                }
+                if let Ok(sinks) = sinks.get_mut(main) {
+                    pass_on(guard.key(), arenas, sinks);
+                }
             }
             if let Some(extract) = &mut extract {
                 extract(main, sub);
@@ -194,39 +179,27 @@ impl Plugin for FrameArenaSubAppPlugin {
     }
 
     fn is_unique(&self) -> bool {
-        // One for each sub-app.
+        // There is one plugin per sub-app.
         false
     }
 }
 
-/// Is dropped with the sub-app's world.
-#[derive(Resource)]
-struct WorldLives(#[expect(dead_code, reason = "what counts is that it is there")] Arc<()>);
-
-/// Hands frames over, and warns when it is dropped before the world it hands them to: somebody has
-/// set another extract function.
-struct HandOver {
+/// Warns if it is dropped with the extract function before the sub-app's world: the function was replaced.
+struct ReplacedGuard {
     label: InternedAppLabel,
-    world_lives: Weak<()>,
+    world: Weak<()>,
 }
 
-impl HandOver {
-    /// Leases the main world's frame to the other world.
-    ///
-    /// The last lease ends here and not with commands that are applied later: the next swap of the
-    /// main world recycles its frame.
-    fn hand_over(&self, frames: usize, main: &World, sub: &mut World) {
-        let arenas = main.get_resource::<FrameArenas>();
-        if !sub.contains_resource::<ExtractedFrame>() {
-            sub.insert_resource(ExtractedFrame::holding(frames));
-        }
-        sub.resource_mut::<ExtractedFrame>().extract(arenas);
+impl ReplacedGuard {
+    /// Returns the key of the sub-app. A function that reads only the label would not own the guard.
+    fn key(&self) -> Key {
+        Key::SubApp(self.label)
     }
 }
 
-impl Drop for HandOver {
+impl Drop for ReplacedGuard {
     fn drop(&mut self) {
-        if self.world_lives.strong_count() > 0 {
+        if self.world.strong_count() > 0 {
             warn!(
                 "the extract function of {:?} was replaced after `App::finish`: its world gets no \
                  frames any more, and its own arenas are not swapped; set the function before, or \
@@ -237,15 +210,113 @@ impl Drop for HandOver {
     }
 }
 
-fn swap_scratch(sub: &mut World) {
-    if let Some(mut arenas) = sub.get_resource_mut::<FrameArenas>() {
-        arenas.bypass_change_detection().swap();
+/// The main world's frame in the world of a sub-app. It resolves handles made in that frame.
+///
+/// [`FrameArenaSubAppPlugin`](crate::FrameArenaSubAppPlugin) inserts it. It holds the frame extracted
+/// last. Handles of earlier frames do not resolve. With 2
+/// [`frames`](crate::FrameArenaSubAppPlugin::frames) in the plugin, handles of the previous frame resolve
+/// as well, e.g. for motion vectors, temporal effects, and lists made every other frame.
+#[derive(Resource, Debug)]
+#[doc(alias = "render world")]
+pub struct ExtractedFrame {
+    /// Newest first.
+    leases: Vec<FrameLease>,
+    /// The maximum number of leases.
+    frames: usize,
+    /// Dropped with the world.
+    world: Arc<()>,
+}
+
+impl ExtractedFrame {
+    /// Creates an empty one that holds up to this many frames.
+    pub(super) fn holding(frames: usize) -> Self {
+        let frames = frames.max(1);
+        Self {
+            // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
+            leases: Vec::new(),
+            frames,
+            world: Arc::new(()),
+        }
+    }
+
+    /// Leases the current frame, and ends the oldest lease if there are too many. Without arenas, all
+    /// leases end.
+    pub(super) fn extract(&mut self, arenas: Option<&FrameArenas>) {
+        let Some(arenas) = arenas else {
+            self.leases.clear();
+            return;
+        };
+        let lease = arenas.lease();
+        let is_new = self.leases.first().map(FrameLease::stamp) != Some(lease.stamp());
+        if is_new {
+            self.leases.truncate(self.frames - 1);
+            self.leases.insert(0, lease);
+        }
+    }
+
+    /// Returns the data of a handle. A miss is not counted.
+    #[inline]
+    fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
+        self.leases.iter().find_map(|lease| lease.find(handle))
+    }
+
+    #[track_caller]
+    fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
+        if let Some(lease) = self.lease() {
+            lease.count_stale(outcome, why);
+        }
+    }
+
+    /// Returns the lease on the frame extracted last, or `None` if nothing was extracted: before
+    /// the first extract, and while the main world has no [`FrameArenas`].
+    ///
+    /// A clone of the lease can be moved into a task. The frame is not recycled while the clone is alive.
+    #[inline]
+    pub fn lease(&self) -> Option<&FrameLease> {
+        self.leases.first()
+    }
+
+    /// Returns the lease on the frame in which a handle was made, if that frame is held.
+    ///
+    /// # Errors
+    /// The same as for [`resolve`](Self::resolve).
+    #[track_caller]
+    pub fn lease_of<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&FrameLease, HandleError> {
+        let mut leases = self.leases.iter();
+        match leases.find(|lease| lease.stamp() == handle.stamp()) {
+            Some(lease) => Ok(lease),
+            None => {
+                self.count_miss(Outcome::Handled, handle);
+                Err(self.why_not(handle))
+            }
+        }
+    }
+
+    /// Returns the number of the frame extracted last, which is the main world's [`FrameArenas::period`]
+    /// in that frame. Returns `None` if nothing was extracted.
+    pub fn frame(&self) -> Option<u64> {
+        self.lease().map(FrameLease::period)
+    }
+
+    fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
+        let last = self.lease().map(FrameLease::stamp);
+        HandleError::in_extracted(handle, last, self.frames)
     }
 }
 
-fn publish((prefix, sinks): &mut ReportedArenas, main: &mut World, sub: &World) {
-    let arenas = sub.get_resource::<FrameArenas>();
-    if let (Some(arenas), Ok(sinks)) = (arenas, sinks.get_mut(main)) {
-        pass_on(Key::Prefix(prefix), arenas, sinks);
+impl Default for ExtractedFrame {
+    fn default() -> Self {
+        Self::holding(1)
     }
+}
+
+resolve_handles! {
+    /// Returns the data of a handle, if it was made in an extracted frame.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{ExtractedFrame, FrameHandle};
+    /// let frame = ExtractedFrame::default();
+    /// assert_eq!(frame.get(FrameHandle::<u32>::default()), None);
+    /// ```
+    ExtractedFrame
 }

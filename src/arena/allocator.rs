@@ -1,5 +1,5 @@
-//! Blocks that grow, shrink and are freed in place where they are the newest; `&FrameArena` as the
-//! allocator of maps.
+//! Allocations that grow, shrink and are freed in place while they are the newest; `&FrameArena` as an
+//! allocator.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 use std::alloc::Layout;
@@ -11,19 +11,18 @@ use super::FrameArena;
 use super::sizes::Purpose;
 use crate::error::ArenaError;
 
-/// For containers that take an allocator, like those of hashbrown. `FrameVec`, `FrameBox` and
-/// `FrameString` do not go through it: it has no room for the reason of a refusal, and containers
-/// of other crates abort the process where it refuses.
+/// For containers of other crates that take an allocator. They abort the process if an allocation fails. This
+/// crate's own containers do not use it, because its error carries no reason.
 ///
-/// Grows, shrinks and frees in place where the block is the newest of its store's block. Any other block
-/// stays where it is until the frame is recycled.
+/// The newest allocation of the arena grows, shrinks and is freed in place. Any other keeps its memory until
+/// the arena is recycled.
 // SAFETY:
-// - a block stays valid while the arena is borrowed: taking another block of the store keeps the
-//   old ones, and recycling takes `&mut FrameArena`;
-// - the cursor steps back only over the newest block, when its owner frees or shrinks it: never
-//   below a block that is live, leaked or shared;
-// - `allocate` may unwind (the global allocator may be anybody's); it has changed nothing then;
-// - copies of the reference are the same arena.
+// - an allocation stays valid while the arena is borrowed: the arena keeps its blocks when it takes another
+//   one, and recycling takes `&mut FrameArena`;
+// - the cursor steps back only over the newest allocation, when its owner frees or shrinks it: it never moves
+//   below an allocation that is live, leaked or shared;
+// - `allocate` unwinds only if the global allocator does, and has then changed nothing;
+// - copies of the reference refer to the same arena.
 unsafe impl Allocator for &FrameArena {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
@@ -33,7 +32,7 @@ unsafe impl Allocator for &FrameArena {
 
     #[inline]
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller gives up the block, which has this layout.
+        // SAFETY: the caller gives up `block`, which has this layout.
         unsafe { self.free_block(block, layout.size()) };
     }
 
@@ -48,7 +47,7 @@ unsafe impl Allocator for &FrameArena {
             // SAFETY: the caller owns `block`, and `new` is not smaller than `old`.
             unsafe { self.try_move_block(block, old.size(), new) }
         } else {
-            // SAFETY: as above, and `block` is aligned for `old`, so for `new`.
+            // SAFETY: as above; `block` is aligned for `old`, hence for `new`.
             unsafe { self.try_grow_block(block, old.size(), new) }
         };
         let memory = grown.map_err(|_| AllocError)?;
@@ -76,8 +75,8 @@ unsafe impl Allocator for &FrameArena {
 }
 
 impl FrameArena {
-    /// Allocates raw memory. A refusal is not counted: the caller may try again with less, and calls
-    /// [`count_refusal`](Self::count_refusal) in the end.
+    /// Allocates raw memory without counting a refusal. The caller may try again with less, and must call
+    /// [`count_refusal`](Self::count_refusal) if it gives up.
     #[inline]
     pub(crate) fn try_alloc_uncounted(
         &self,
@@ -90,11 +89,13 @@ impl FrameArena {
         }
     }
 
-    /// Grows a block in place, or moves it. An error changes nothing, and is not counted.
+    /// Grows an allocation in place, or moves it. After an error, the arena is unchanged and no refusal is
+    /// counted.
     ///
     /// # Safety
-    /// - the caller owns `block`, which has `old_bytes` and is aligned for `new`;
-    /// - `new` is not smaller.
+    /// - `block` must be an allocation of `old_bytes`, owned by the caller and aligned for `new`. Unless this
+    ///   returns an error, it must not be used again;
+    /// - `new` must not be smaller than `old_bytes`.
     pub(crate) unsafe fn try_grow_block(
         &self,
         block: NonNull<u8>,
@@ -106,14 +107,19 @@ impl FrameArena {
             return Ok(grown);
         }
         // SAFETY: as above.
-        unsafe { self.try_move_block(block, old_bytes, new) }
+        let moved = unsafe { self.try_move_block(block, old_bytes, new) }?;
+        // The old and the new allocation were in use at once.
+        self.note_peak(self.used_now());
+        // The caller gives up `block`, which is often the last allocation in the block that was left.
+        self.chain.free_left(block, old_bytes);
+        Ok(moved)
     }
 
-    /// Grows a block that is the newest, if the active block of the store has the room.
+    /// Grows an allocation in place, if it is the newest and the active block has room.
     ///
     /// # Safety
-    /// The caller owns `block`, which has `old_bytes`; `new_bytes` are not less, and the size of a
-    /// valid `Layout`.
+    /// `block` must be an allocation of `old_bytes`, owned by the caller. `new_bytes` must not be less, and
+    /// must be the size of a valid `Layout`.
     #[inline(always)]
     pub(crate) unsafe fn grow_in_place(
         &self,
@@ -121,7 +127,7 @@ impl FrameArena {
         old_bytes: usize,
         new_bytes: usize,
     ) -> Option<NonNull<u8>> {
-        // A block of no bytes may happen to lie at the cursor; it grows there like any other.
+        // A zero-sized allocation may happen to lie at the cursor. It grows there like any other.
         let newest = self.cursor.newest(block, old_bytes)?;
         if !self.cursor.has_room(newest, new_bytes) {
             return None;
@@ -130,11 +136,11 @@ impl FrameArena {
         Some(newest)
     }
 
-    /// Gives back the end of a block, if it is the newest, and returns whether it is.
+    /// Frees the end of an allocation if it is the newest, and returns whether it is.
     ///
     /// # Safety
-    /// The caller owns `block`, which has `old_bytes`; if this returns `true`, it has `new_bytes`,
-    /// which are not more.
+    /// `block` must be an allocation of `old_bytes`, owned by the caller, and `new_bytes` must not be more.
+    /// If this returns `true`, the allocation has only `new_bytes` left.
     #[inline]
     pub(crate) unsafe fn shrink_block(
         &self,
@@ -145,27 +151,27 @@ impl FrameArena {
         let Some(newest) = self.cursor.newest(block, old_bytes) else {
             return false;
         };
-        // The period's end will not see how much there was.
+        // Usage is measured at the end of the period, which would miss the bytes freed here.
         let used_bytes =
             self.chain.closed_bytes() + self.cursor.resize(newest, old_bytes, new_bytes);
         self.note_peak(used_bytes);
         true
     }
 
-    /// Gives back a block, if it is the newest. Any other one stays until the recycle.
+    /// Frees an allocation if it is the newest. Any other keeps its memory until the arena is recycled.
     ///
     /// # Safety
-    /// The caller owns `block`, which has `bytes`, and does not use it again.
+    /// `block` must be an allocation of `bytes`, owned by the caller, and must not be used again.
     #[inline]
     pub(crate) unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller gives up the whole block.
+        // SAFETY: the caller gives up the whole allocation.
         unsafe { self.shrink_block(block, bytes, 0) };
     }
 
-    /// Copies the first `bytes` of `block` to a new place.
+    /// Copies the first `bytes` of `block` to a new allocation.
     ///
     /// # Safety
-    /// `block` has `bytes` readable bytes, and `new` is at least as large.
+    /// `block` must have `bytes` readable bytes, and `new` must be at least as large.
     #[cold]
     unsafe fn try_move_block(
         &self,
@@ -176,13 +182,13 @@ impl FrameArena {
         let moved = self.try_alloc_uncounted(new, Purpose::Growing)?;
         // SAFETY:
         // - the caller promises `bytes` readable bytes;
-        // - the new block is at least as large and was just allocated, so they do not overlap.
+        // - the new allocation is at least as large, and does not overlap `block`.
         unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.as_ptr(), bytes) };
         Ok(moved)
     }
 }
 
-/// Unlike `is_multiple_of`, it knows that an alignment is a power of two and needs no division.
+/// Returns whether `block` is aligned. Unlike `is_multiple_of`, the mask needs no division.
 #[inline(always)]
 fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
     block.addr().get() & (align - 1) == 0
@@ -192,7 +198,7 @@ fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// No container asks for this; the trait allows it.
+    /// No container does this, but the trait allows it.
     #[test]
     fn a_block_that_needs_a_larger_alignment_moves_unless_it_has_it() {
         let arena = &FrameArena::new(4096);

@@ -7,53 +7,54 @@ use std::ptr::NonNull;
 use super::bump::MAX_ADDRESS;
 use super::poison;
 
-/// Blocks of different workers share no cache line, nor the pair of lines that is prefetched.
+/// Keeps different blocks from sharing a cache line or a prefetched pair of lines.
 const BLOCK_ALIGN: usize = 128;
 
-/// Bytes at the start of a block that no allocation gets.
+/// Bytes at the start of a block that are reserved for its header.
 pub(super) const HEADER_BYTES: usize = 64;
 
-/// The alignment of the memory behind the header.
+/// The alignment of the memory after the header.
 pub(super) const DATA_ALIGN: usize = 64;
 
-/// The smallest pages in use; where they are larger, each is touched more than once.
+/// The smallest page size in use. Larger pages are touched more than once.
 const PAGE_BYTES: usize = 4096;
 
-/// What a block knows of itself, at its start.
+/// The header at the start of a block.
 struct Header {
-    /// The block below this one on the stack that it lies on.
+    /// The block below this one on its stack.
     below: Option<Block>,
     /// Bytes of the whole block.
     bytes: usize,
-    /// The stack of the store that it belongs on.
+    /// The size class, which selects its stack in the store. `OF_TASK` is set while a task arena holds the
+    /// block.
     class: usize,
-    /// Bytes in use when its arena moved on to another block.
+    /// Bytes in use when its arena last left the block.
     used_bytes: usize,
-    /// The most of it that was ever in use when an arena gave it up.
+    /// The most bytes in use at any return to the store; recorded only for large blocks.
     touched_bytes: usize,
-    /// Whether a task arena holds it.
-    is_of_task: bool,
 }
+
+/// A bit above all size classes.
+const OF_TASK: usize = 1 << 16;
 
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 const _: () = assert!(HEADER_BYTES.is_multiple_of(DATA_ALIGN));
 const _: () = assert!(BLOCK_ALIGN.is_multiple_of(DATA_ALIGN));
 
-/// Owns a piece of the global allocator's memory. Dropping it frees the blocks below it as well.
+/// An owned piece of the global allocator's memory. Dropping a block frees the blocks below it as well.
 ///
-/// Blocks link to each other through their headers, so that moving one from stack to stack neither
-/// allocates nor fails.
+/// Blocks are linked through their headers, so that moving one between stacks neither allocates nor fails.
 pub(super) struct Block(NonNull<Header>);
 
 // SAFETY: a block owns its memory, which may be used and freed on any thread.
 unsafe impl Send for Block {}
 
 impl Block {
-    /// Allocates a block of `bytes`, its header included, for the stack with the number `class`, unless the global allocator refuses or the
-    /// block would end beyond the addresses that `bump` can compute with.
+    /// Allocates a block of `bytes`, including its header, for a size class. Returns `None` if the global
+    /// allocator refuses, or if the block would end above [`MAX_ADDRESS`].
     ///
-    /// The memory is not touched but for the header: an operating system that commits pages lazily
-    /// provides addresses only.
+    /// Only the header is written. An operating system that commits pages lazily provides only addresses for
+    /// the rest.
     pub(super) fn new(bytes: usize, class: usize) -> Option<Self> {
         let layout = layout(bytes)?;
         // SAFETY: the size is at least that of the header, so not zero.
@@ -64,7 +65,6 @@ impl Block {
             class,
             used_bytes: 0,
             touched_bytes: 0,
-            is_of_task: false,
         };
         // SAFETY: the memory was just allocated, is aligned for a header, and has room for it.
         unsafe { start.write(header) };
@@ -77,12 +77,12 @@ impl Block {
         Some(block)
     }
 
-    /// Writes to each page of the first `bytes`, so that the system provides them now.
+    /// Writes to each page of the first `bytes`, so that the operating system commits them now.
     pub(super) fn touch(&mut self, bytes: usize) {
         let bytes = bytes.min(self.data_bytes());
         poison::mark_live(self.start(), bytes);
         for offset in (0..bytes).step_by(PAGE_BYTES) {
-            // SAFETY: the offset is smaller than the bytes behind the header.
+            // SAFETY: the offset is less than the bytes after the header.
             let byte = unsafe { self.start().add(offset) };
             // SAFETY: as above, and with `&mut self` nothing else uses the block.
             unsafe { byte.write_volatile(0) };
@@ -90,7 +90,7 @@ impl Block {
         poison::mark_dead(self.start(), bytes);
     }
 
-    /// Returns where the memory behind the header starts; the pointer may access all of it.
+    /// Returns the start of the memory after the header. The pointer may access all of it.
     #[inline]
     pub(super) fn start(&self) -> *mut u8 {
         let block = self.0.as_ptr().cast::<u8>();
@@ -98,32 +98,38 @@ impl Block {
         unsafe { block.add(HEADER_BYTES) }
     }
 
-    /// Returns the address behind the block.
+    /// Returns the address one past the end of the block.
     #[inline]
     pub(super) fn end_address(&self) -> usize {
         // The block lies within the address space, so the sum does not wrap around.
         self.0.addr().get() + self.bytes()
     }
 
-    /// Returns the bytes of the whole block.
+    /// Returns the bytes of the whole block, including its header.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.header().bytes
     }
 
-    /// Returns the number of the stack of the store that it belongs on.
+    /// Returns the size class.
     #[inline]
     pub(super) fn class(&self) -> usize {
-        self.header().class
+        self.header().class & !OF_TASK
     }
 
-    /// Returns the bytes behind the header.
+    /// Whether the block is of this size class and not held by a task arena.
+    #[inline]
+    pub(super) fn is_plain(&self, class: usize) -> bool {
+        self.header().class == class
+    }
+
+    /// Returns the bytes after the header.
     #[inline]
     pub(super) fn data_bytes(&self) -> usize {
         self.bytes() - HEADER_BYTES
     }
 
-    /// Returns the bytes that were in use when the arena moved on.
+    /// Returns the bytes in use when the arena last left the block.
     pub(super) fn used_bytes(&self) -> usize {
         self.header().used_bytes
     }
@@ -132,7 +138,7 @@ impl Block {
         self.header_mut().used_bytes = bytes;
     }
 
-    /// Returns the most bytes that an arena left in the block.
+    /// Returns the most bytes in use at any return to the store.
     pub(super) fn touched_bytes(&self) -> usize {
         self.header().touched_bytes
     }
@@ -143,10 +149,11 @@ impl Block {
         header.touched_bytes = header.touched_bytes.max(bytes);
     }
 
-    /// Marks the block as held by a task arena, or by none, and returns whether it was.
+    /// Sets whether a task arena holds the block, and returns the previous value.
     #[inline]
     pub(super) fn set_of_task(&mut self, is_of_task: bool) -> bool {
-        std::mem::replace(&mut self.header_mut().is_of_task, is_of_task)
+        let class = self.class() | if is_of_task { OF_TASK } else { 0 };
+        std::mem::replace(&mut self.header_mut().class, class) & OF_TASK != 0
     }
 
     /// Returns the link to the block below.
@@ -157,7 +164,7 @@ impl Block {
 
     #[inline(always)]
     fn header(&self) -> &Header {
-        // SAFETY: `new` wrote the header, and the block owns it; allocations lie behind it.
+        // SAFETY: `new` wrote the header, and the block owns it. Allocations lie after it.
         unsafe { self.0.as_ref() }
     }
 
@@ -170,7 +177,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // One after the other: a long stack dropped by recursion would overflow the thread's own.
+        // A loop, because dropping a long stack by recursion would overflow the thread's stack.
         let mut below = self.below_mut().take();
         while let Some(mut block) = below {
             below = block.below_mut().take();
@@ -184,7 +191,7 @@ impl Drop for Block {
     }
 }
 
-/// Returns the size of a block of at least `bytes`, if there is such a size.
+/// Rounds `bytes` up to a valid block size. Returns `None` on overflow.
 pub(super) fn rounded_up(bytes: usize) -> Option<usize> {
     let bytes = bytes.max(HEADER_BYTES + 1);
     bytes.checked_next_multiple_of(DATA_ALIGN)
@@ -194,7 +201,7 @@ fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(rounded_up(bytes)?, BLOCK_ALIGN).ok()
 }
 
-/// Blocks, one above the other.
+/// A stack of blocks, linked through their headers.
 #[derive(Default)]
 pub(super) struct Stack {
     top: Option<Block>,
@@ -212,10 +219,17 @@ impl Stack {
         self.top.as_mut()
     }
 
+    /// Returns the block below the top one.
+    pub(super) fn second_mut(&mut self) -> Option<&mut Block> {
+        self.top.as_mut()?.below_mut().as_mut()
+    }
+
     #[inline]
     pub(super) fn push(&mut self, mut block: Block) {
-        debug_assert!(block.below_mut().is_none(), "it lies on no other stack");
-        *block.below_mut() = self.top.take();
+        let below = std::mem::replace(block.below_mut(), self.top.take());
+        debug_assert!(below.is_none(), "it lies on no other stack");
+        // It is `None`, but the compiler cannot see that there is nothing to drop.
+        std::mem::forget(below);
         self.top = Some(block);
         self.len += 1;
     }
@@ -228,7 +242,25 @@ impl Stack {
         Some(block)
     }
 
-    /// Returns the blocks, from the top.
+    /// Moves one of the `depth` blocks below the top one to the top: the first for which `is_wanted` returns
+    /// true. Returns whether there is one.
+    pub(super) fn raise(&mut self, depth: usize, is_wanted: impl Fn(&Block) -> bool) -> bool {
+        let below_top = self.iter().skip(1).take(depth);
+        let Some(index) = below_top.map(is_wanted).position(|it| it) else {
+            return false;
+        };
+        let mut link = &mut self.top;
+        for _ in 0..=index {
+            link = link.as_mut().expect("a block was found below").below_mut();
+        }
+        let mut raised = link.take().expect("a block was found here");
+        *link = raised.below_mut().take();
+        self.len -= 1;
+        self.push(raised);
+        true
+    }
+
+    /// Returns the blocks, the top one first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Block> {
         std::iter::successors(self.top.as_ref(), |block| block.header().below.as_ref())
     }
@@ -238,7 +270,7 @@ impl Stack {
         self.iter().map(Block::bytes).sum()
     }
 
-    /// Takes the lowest `count` blocks, which were pushed first.
+    /// Removes the lowest `count` blocks, which were pushed first.
     pub(super) fn split_off_lowest(&mut self, count: usize) -> Self {
         let count = count.min(self.len);
         let mut link = &mut self.top;
@@ -252,25 +284,43 @@ impl Stack {
         }
     }
 
-    /// Moves all blocks to another stack.
-    pub(super) fn append_to(mut self, other: &mut Self) {
-        while let Some(block) = self.pop() {
-            other.push(block);
+    /// Removes all blocks and passes each to `take`, the top one first.
+    #[inline]
+    pub(super) fn drain(&mut self, mut take: impl FnMut(Block)) {
+        let mut top = self.top.take();
+        self.len = 0;
+        while let Some(mut block) = top {
+            top = block.below_mut().take();
+            take(block);
         }
     }
 
-    /// Takes the blocks that `is_wanted` returns true for; the others stay in their order.
+    /// Moves all blocks of another stack to the top of this one, and returns their bytes.
+    pub(super) fn add_all(&mut self, other: &mut Self) -> usize {
+        let mut bytes = 0;
+        let mut link = &mut other.top;
+        while let Some(block) = link {
+            bytes += block.bytes();
+            link = block.below_mut();
+        }
+        *link = self.top.take();
+        self.top = other.top.take();
+        self.len += std::mem::take(&mut other.len);
+        bytes
+    }
+
+    /// Removes the blocks for which `is_wanted` returns true. The others keep their order.
     pub(super) fn extract(&mut self, mut is_wanted: impl FnMut(&Block) -> bool) -> Self {
         let (mut wanted, mut kept) = (Self::default(), Self::default());
-        while let Some(block) = self.pop() {
+        self.drain(|block| {
             let to = if is_wanted(&block) {
                 &mut wanted
             } else {
                 &mut kept
             };
             to.push(block);
-        }
-        kept.append_to(self);
+        });
+        kept.drain(|block| self.push(block));
         wanted
     }
 }
@@ -313,6 +363,22 @@ mod tests {
                 (lowest.to_vec(), left.to_vec())
             );
         }
+    }
+
+    #[test]
+    fn a_block_below_the_top_is_raised() {
+        let raised = |depth, bytes| {
+            let mut stack = stack(&[128, 256, 512, 1024]);
+            let is_raised = stack.raise(depth, |block| block.bytes() == bytes);
+            assert_eq!(stack.len(), 4);
+            (is_raised, sizes(stack))
+        };
+        assert_eq!(raised(3, 512), (true, vec![512, 1024, 256, 128]));
+        assert_eq!(raised(3, 128), (true, vec![128, 1024, 512, 256]));
+        let unchanged = vec![1024, 512, 256, 128];
+        assert_eq!(raised(2, 128), (false, unchanged.clone()), "too deep");
+        assert_eq!(raised(3, 1024), (false, unchanged), "on top already");
+        assert!(!Stack::default().raise(3, |_| true));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The arithmetic of bumping, on addresses alone.
+//! The arithmetic of bump allocation, on addresses only.
 #![forbid(unsafe_code)]
 
 /// Every cursor is a multiple of this, so that most types need no padding.
@@ -6,11 +6,10 @@ pub(super) const CURSOR_ALIGN: usize = 8;
 
 /// The highest address at which a block may end.
 ///
-/// It is checked once per block, so that a bump can add a size to a cursor
-/// without checking for wrap-around:
+/// It is checked once per block, so that a bump can add a size to a cursor without checking for wrap-around:
 ///
-/// - with 64-bit addresses any valid `Layout` fits above it twice;
-/// - with narrower ones sizes up to [`SMALL_BYTES`] do, and larger sums are checked.
+/// - with 64-bit addresses, any valid `Layout` and its padding fit above it;
+/// - with narrower addresses, sizes and alignments up to [`SMALL_BYTES`] do, and larger sums are checked.
 pub(super) const MAX_ADDRESS: usize = if ADDRESSES_ARE_WIDE {
     usize::MAX >> 2
 } else {
@@ -20,20 +19,20 @@ pub(super) const MAX_ADDRESS: usize = if ADDRESSES_ARE_WIDE {
 const ADDRESSES_ARE_WIDE: bool = usize::BITS >= 64;
 const SMALL_BYTES: usize = 64 * 1024;
 
-/// Where an allocation goes: addresses, with `cursor <= start <= next <= end`.
+/// The addresses of an allocation: `cursor <= start <= next <= end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bump {
-    /// Where the allocation starts.
+    /// The start of the allocation.
     pub(super) start: usize,
     /// The new cursor.
     pub(super) next: usize,
 }
 
-/// Places `size` bytes, aligned to `align`, between `cursor` and `end`.
+/// Places `size` bytes, aligned to `align`, between `cursor` and `end`, if they fit.
 ///
-/// `size` and `align` are those of a valid `Layout`, `cursor` is a multiple of
-/// [`CURSOR_ALIGN`], and `cursor <= end <= MAX_ADDRESS`. The size is rounded up
-/// rather than the sum: that keeps the chain of dependent operations short.
+/// `size` and `align` must be those of a valid `Layout`, `cursor` must be a multiple of [`CURSOR_ALIGN`], and
+/// `cursor <= end <= MAX_ADDRESS` must hold. The size is rounded up rather than the sum, which keeps the
+/// chain of dependent operations short.
 #[inline(always)]
 pub(super) const fn bump(cursor: usize, end: usize, size: usize, align: usize) -> Option<Bump> {
     let (start, next) = if ADDRESSES_ARE_WIDE || (size <= SMALL_BYTES && align <= SMALL_BYTES) {
@@ -52,7 +51,7 @@ pub(super) const fn bump(cursor: usize, end: usize, size: usize, align: usize) -
     Some(Bump { start, next })
 }
 
-/// Returns where an allocation starts and ends, unless that is beyond all addresses.
+/// Returns the start and the end of an allocation, or `None` if a sum overflows.
 const fn place_checked(cursor: usize, size: usize, align: usize) -> Option<(usize, usize)> {
     let mask = align - 1;
     let Some(above) = cursor.checked_add(mask) else {
@@ -65,19 +64,20 @@ const fn place_checked(cursor: usize, size: usize, align: usize) -> Option<(usiz
     }
 }
 
-/// Rounds a size of a valid `Layout` up to whole steps of the cursor.
+/// Rounds the size of a valid `Layout` up to a multiple of [`CURSOR_ALIGN`].
 #[inline(always)]
 pub(super) const fn round_up(size: usize) -> usize {
     size.wrapping_add(CURSOR_ALIGN - 1) & !(CURSOR_ALIGN - 1)
 }
 
-/// The alignment that padding has to provide: none, where the cursor already does.
+/// Returns the alignment that padding must provide: 1 where that of the cursor suffices.
 #[inline(always)]
 pub(super) const fn beyond_cursor(align: usize) -> usize {
     if align <= CURSOR_ALIGN { 1 } else { align }
 }
 
-/// States what [`bump`] must return: the lowest place, if it ends in bounds.
+/// Checks that [`bump`] returns the lowest aligned start, or `None` if the allocation would end out of
+/// bounds.
 ///
 /// # Panics
 /// If it returns anything else.
@@ -89,6 +89,20 @@ fn check(cursor: usize, end: usize, size: usize, align: usize) {
         (next <= end).then_some(Bump { start, next })
     };
     assert!(bump(cursor, end, size, align) == place());
+}
+
+/// Checks the sums of [`place_checked`], up to the highest address.
+///
+/// # Panics
+/// If it returns anything else.
+#[cfg(any(test, kani))]
+fn check_sums(cursor: usize, size: usize, align: usize) {
+    let place = || {
+        let start = cursor.checked_next_multiple_of(align)?;
+        let size = size.checked_next_multiple_of(CURSOR_ALIGN)?;
+        Some((start, start.checked_add(size)?))
+    };
+    assert!(place_checked(cursor, size, align) == place());
 }
 
 #[cfg(kani)]
@@ -104,6 +118,14 @@ mod proofs {
         kani::assume(shift < usize::BITS && Layout::from_size_align(size, 1 << shift).is_ok());
         kani::assume(cursor % CURSOR_ALIGN == 0 && cursor <= end && end <= MAX_ADDRESS);
         check(cursor, end, size, 1 << shift);
+    }
+
+    #[kani::proof]
+    fn sums_that_are_checked_are_right_or_refused() {
+        let (cursor, size, shift): (usize, usize, u32) = (kani::any(), kani::any(), kani::any());
+        kani::assume(shift < usize::BITS && Layout::from_size_align(size, 1 << shift).is_ok());
+        kani::assume(cursor % CURSOR_ALIGN == 0);
+        check_sums(cursor, size, 1 << shift);
     }
 }
 
@@ -185,13 +207,10 @@ mod tests {
                 }
             }
         }
-        // The same where sums are checked, up to the highest address there is.
+        // The same for checked sums, up to the highest address.
         for cursor in (usize::MAX - 255..=usize::MAX - 7).step_by(CURSOR_ALIGN) {
             for (size, shift) in (0..256 * 8_usize).map(|n| (n / 8, n % 8)) {
-                let start = cursor.checked_next_multiple_of(1 << shift);
-                let size_up = size.next_multiple_of(CURSOR_ALIGN);
-                let place = start.and_then(|start| Some((start, start.checked_add(size_up)?)));
-                assert_eq!(place_checked(cursor, size, 1 << shift), place);
+                check_sums(cursor, size, 1 << shift);
             }
         }
     }

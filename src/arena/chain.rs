@@ -2,12 +2,17 @@
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::block::{Block, Stack};
 use super::cursor::Cursor;
+use super::{bump, poison};
 
-/// The blocks of an arena. All allocations go to the one on top, the active one.
+/// Blocks below the active one that are searched for room.
+const SEARCHED: usize = 8;
+
+/// The blocks of an arena. All allocations go to the top one, the active block.
 ///
 /// The figures are atomic so that other threads can read them; only the owner writes them.
 #[derive(Default)]
@@ -17,30 +22,11 @@ pub(super) struct Chain {
     closed_bytes: AtomicUsize,
     /// Bytes of all blocks.
     held_bytes: AtomicUsize,
-}
-
-/// How far an arena has come: everything allocated so far lies before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    /// The number of blocks, the active one included.
-    blocks: usize,
-    /// Bytes used in the active one.
-    used_bytes: usize,
-    /// Bytes used in the blocks below it.
-    closed_bytes: usize,
+    /// No block below the active one has more bytes left than this. Saves most searches for an open block.
+    most_open_bytes: Cell<usize>,
 }
 
 impl Chain {
-    /// Returns how far the arena has come.
-    #[inline]
-    pub(super) fn place(&self, cursor: &Cursor) -> Place {
-        Place {
-            blocks: self.len(),
-            used_bytes: cursor.used_bytes(),
-            closed_bytes: self.closed_bytes(),
-        }
-    }
-
     /// Returns the number of blocks.
     #[inline]
     pub(super) fn len(&self) -> usize {
@@ -59,7 +45,8 @@ impl Chain {
         self.held_bytes.load(Relaxed)
     }
 
-    /// Makes a block the active one. At most `limit_bytes` may be used in all of them.
+    /// Makes a block the active one. At most `limit_bytes` may be used in all blocks together.
+    #[inline]
     pub(super) fn push(&self, cursor: &Cursor, block: Block, limit_bytes: usize) {
         let used_bytes = cursor.used_bytes();
         let closed_bytes = self.closed_bytes() + used_bytes;
@@ -69,115 +56,135 @@ impl Chain {
         cursor.enter(&block, 0, limit_bytes - closed_bytes);
         self.with(|blocks| {
             if let Some(active) = blocks.top_mut() {
-                active.set_used_bytes(used_bytes);
+                self.leave(active, used_bytes);
             }
             blocks.push(block);
         });
     }
 
-    /// Returns to a place that the arena has been at since it was empty, and calls `take` with each
-    /// block that it got since then.
-    pub(super) fn return_to(
+    /// Records the bytes in use in a block that is not active.
+    #[inline]
+    fn leave(&self, block: &mut Block, used_bytes: usize) {
+        block.set_used_bytes(used_bytes);
+        let open_bytes = block.data_bytes() - used_bytes;
+        let most = self.most_open_bytes.get().max(open_bytes);
+        self.most_open_bytes.set(most);
+    }
+
+    /// Whether a block below the active one may have `bytes` left.
+    #[inline]
+    pub(super) fn may_reopen(&self, bytes: usize) -> bool {
+        bytes <= self.most_open_bytes.get()
+    }
+
+    /// Makes a block active again that has `bytes` left, and returns whether there is one. At most
+    /// `limit_bytes` may be used in all blocks together.
+    ///
+    /// Without it, a large list between small ones would waste the rest of each block.
+    pub(super) fn reopen(&self, cursor: &Cursor, bytes: usize, limit_bytes: usize) -> bool {
+        self.with(|blocks| {
+            let has_room = |block: &Block| block.data_bytes() - block.used_bytes() >= bytes;
+            if !blocks.raise(SEARCHED, has_room) {
+                // Blocks further down are not searched, so they do not count.
+                self.most_open_bytes.set(bytes - 1);
+                return false;
+            }
+            let left_bytes = cursor.used_bytes();
+            if let Some(left) = blocks.second_mut() {
+                self.leave(left, left_bytes);
+            }
+            if let Some(active) = blocks.top_mut() {
+                let used_bytes = active.used_bytes();
+                let closed_bytes = self.closed_bytes() + left_bytes - used_bytes;
+                self.closed_bytes.store(closed_bytes, Relaxed);
+                cursor.enter(active, used_bytes, limit_bytes - closed_bytes);
+            }
+            true
+        })
+    }
+
+    /// Frees an allocation at the end of the block that was active before, if it is one. For a list that has
+    /// moved to the active block.
+    pub(super) fn free_left(&self, allocation: NonNull<u8>, bytes: usize) {
+        self.with(|blocks| {
+            let Some(left) = blocks.second_mut() else {
+                return;
+            };
+            let bytes = bump::round_up(bytes);
+            // Headers lie between blocks, so an allocation that ends here is in this block.
+            let end = left.start().addr() + left.used_bytes();
+            if allocation.addr().get() + bytes == end {
+                self.leave(left, left.used_bytes() - bytes);
+                self.closed_bytes
+                    .store(self.closed_bytes() - bytes, Relaxed);
+                // The block's own pointer may also access the padding.
+                let freed = left.start().wrapping_add(left.used_bytes());
+                poison::mark_dead(freed, bytes);
+            }
+        });
+    }
+
+    /// Removes all blocks and passes each to `take`, the active one first.
+    #[inline]
+    pub(super) fn give_all(&mut self, cursor: &mut Cursor, take: impl FnMut(Block)) {
+        let blocks = self.blocks.get_mut();
+        if let Some(active) = blocks.top_mut() {
+            active.set_used_bytes(cursor.rewind());
+        }
+        blocks.drain(take);
+        *self.held_bytes.get_mut() = 0;
+        *self.closed_bytes.get_mut() = 0;
+        self.most_open_bytes.set(0);
+        cursor.leave();
+    }
+
+    /// Keeps the largest block of at most `kept_bytes`, and rewinds to its start. Passes all others to `take`,
+    /// the active one first.
+    pub(super) fn return_to_one(
         &mut self,
-        place: Place,
         cursor: &mut Cursor,
         limit_bytes: usize,
+        kept_bytes: usize,
         mut take: impl FnMut(Block),
     ) {
         let blocks = self.blocks.get_mut();
         if let Some(active) = blocks.top_mut() {
             active.set_used_bytes(cursor.used_bytes());
         }
-        while blocks.len() > place.blocks
-            && let Some(block) = blocks.pop()
-        {
-            *self.held_bytes.get_mut() -= block.bytes();
-            take(block);
-        }
-        *self.closed_bytes.get_mut() = place.closed_bytes;
-        match blocks.top_mut() {
-            Some(block) => cursor.enter(block, place.used_bytes, limit_bytes - place.closed_bytes),
+        let mut kept: Option<Block> = None;
+        blocks.drain(|block| {
+            let is_larger = kept.as_ref().is_none_or(|it| it.bytes() < block.bytes());
+            let other = match block.bytes() <= kept_bytes && is_larger {
+                true => kept.replace(block),
+                false => Some(block),
+            };
+            other.into_iter().for_each(&mut take);
+        });
+        *self.held_bytes.get_mut() = kept.as_ref().map_or(0, Block::bytes);
+        *self.closed_bytes.get_mut() = 0;
+        self.most_open_bytes.set(0);
+        match kept {
+            Some(block) => {
+                cursor.enter(&block, 0, limit_bytes);
+                blocks.push(block);
+            }
             None => cursor.leave(),
         }
     }
 
-    /// Leaves all blocks, and calls `take` with each, the active one first.
-    #[inline]
-    pub(super) fn give_all(&mut self, cursor: &mut Cursor, mut take: impl FnMut(Block)) {
-        let mut blocks = self.blocks.take();
-        if let Some(active) = blocks.top_mut() {
-            active.set_used_bytes(cursor.used_bytes());
-        }
-        while let Some(block) = blocks.pop() {
-            take(block);
-        }
-        *self.held_bytes.get_mut() = 0;
-        *self.closed_bytes.get_mut() = 0;
-        cursor.leave();
-    }
-
-    /// Returns to the start of the first block, and calls `take` with all others; with the first as
-    /// well, if it is larger than `kept_bytes`.
-    pub(super) fn return_to_first(
-        &mut self,
-        cursor: &mut Cursor,
-        limit_bytes: usize,
-        kept_bytes: usize,
-        take: impl FnMut(Block),
-    ) {
-        let blocks = self.blocks.get_mut();
-        let first = blocks.iter().last();
-        let keeps_first = first.is_some_and(|block| block.bytes() <= kept_bytes);
-        let first = Place {
-            blocks: usize::from(keeps_first),
-            ..Place::default()
-        };
-        self.return_to(first, cursor, limit_bytes, take);
-    }
-
-    /// Whether the arena has taken no block since it was at `place`.
-    #[inline]
-    pub(super) fn is_active_at(&self, place: Place) -> bool {
-        self.len() == place.blocks
-    }
-
-    /// Returns to a place in the active block: what comes after it is free.
-    #[inline]
-    pub(super) fn step_back_to(&mut self, place: Place, cursor: &mut Cursor) {
-        debug_assert!(self.is_active_at(place));
-        cursor.step_back_to(place.used_bytes);
-    }
-
-    /// Calls `visit` for the memory of each block that was allocated since `place`: where it starts,
-    /// and how many bytes.
-    pub(super) fn for_each_used_since(
-        &mut self,
-        place: Place,
-        cursor: &Cursor,
-        mut visit: impl FnMut(*mut u8, usize),
-    ) {
-        let blocks = self.blocks.get_mut();
-        let active = blocks.len();
-        for (depth, block) in blocks.iter().enumerate() {
-            let number = active - depth;
-            if number < place.blocks {
-                return;
-            }
+    /// Calls `visit` with the start and the size of the used memory of each block.
+    pub(super) fn for_each_used(&mut self, cursor: &Cursor, mut visit: impl FnMut(*mut u8, usize)) {
+        for (depth, block) in self.blocks.get_mut().iter().enumerate() {
             let used_bytes = if depth == 0 {
                 cursor.used_bytes()
             } else {
                 block.used_bytes()
             };
-            let before = if number == place.blocks {
-                place.used_bytes
-            } else {
-                0
-            };
-            visit(block.start().wrapping_add(before), used_bytes - before);
+            visit(block.start(), used_bytes);
         }
     }
 
-    /// Calls `work` with the blocks. It runs no code of a user's, so it is not entered twice.
+    /// Calls `work` with the blocks. `work` must not run user code, which could re-enter this method.
     #[inline(always)]
     fn with<R>(&self, work: impl FnOnce(&mut Stack) -> R) -> R {
         let mut blocks = self.blocks.take();

@@ -1,4 +1,4 @@
-//! The cursor of an arena: which bytes of the active block are handed out.
+//! The cursor of an arena: the boundary between used and free bytes of the active block.
 #![expect(
     unsafe_code,
     reason = "makes pointers that are not null without a check"
@@ -12,26 +12,26 @@ use super::block::Block;
 use super::bump;
 use super::poison;
 
-/// The end for what is shared, while nothing was.
+/// The `shared_end` of an arena in which nothing is shared. It is below all addresses.
 const NOTHING_SHARED: usize = 0;
 
-/// Where the next allocation goes, within the active block.
+/// The position of the next allocation in the active block.
 ///
-/// The pointers are atomic so that other threads can read how much is used while the owner
-/// allocates. Only the owner writes them.
+/// The pointers are atomic so that other threads can read the usage while the owner allocates. Only the owner
+/// writes them.
 #[repr(C)]
 pub(super) struct Cursor {
     /// The next free byte; a multiple of `bump::CURSOR_ALIGN`.
     next: AtomicPtr<u8>,
-    /// The address behind the last byte that may be used.
+    /// The address one past the last byte that may be used.
     end: Cell<usize>,
-    /// The same for values that are shared, or `NOTHING_SHARED` before the first of them.
+    /// The same for shared values, or `NOTHING_SHARED` before the first of them.
     ///
-    /// This is the mark that keeps the blocks of an arena for its handles. It costs no instruction
-    /// where a value is shared: the first one finds no room below this end, takes the slow path, and
+    /// This is also the mark that keeps the blocks of an arena for its handles. Setting it costs the fast
+    /// path no instruction: the first shared value finds no room below this end, takes the slow path, and
     /// sets the mark there.
     shared_end: Cell<usize>,
-    /// The first byte of the block.
+    /// The first byte after the header of the active block.
     start: AtomicPtr<u8>,
 }
 
@@ -47,19 +47,19 @@ impl Cursor {
         }
     }
 
-    /// Whether something was shared since the arena was empty.
+    /// Whether something was shared since the arena last gave its blocks back.
     #[inline]
     pub(super) fn is_shared(&self) -> bool {
         self.shared_end.get() != NOTHING_SHARED
     }
 
-    /// Notes that something is shared.
+    /// Marks the arena as shared.
     #[inline(always)]
     pub(super) fn mark_shared(&self) {
         self.shared_end.set(self.end.get());
     }
 
-    /// Notes that nothing is shared any more.
+    /// Removes the mark.
     #[inline]
     pub(super) fn forget_shared(&mut self) {
         self.shared_end.set(NOTHING_SHARED);
@@ -67,19 +67,20 @@ impl Cursor {
 
     /// Takes `size` bytes, if they fit.
     ///
-    /// `size` and `align` are those of a valid `Layout`, or `align` is that of `beyond_cursor`.
+    /// `size` and `align` must be those of a valid `Layout`; `align` may also be the result of
+    /// `beyond_cursor`.
     #[inline(always)]
     pub(super) fn take(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         self.take_below(self.end.get(), size, align)
     }
 
-    /// Takes `size` bytes for what is shared, if they fit and something was shared before.
+    /// Takes `size` bytes for a shared value, if they fit and the arena is marked as shared.
     #[inline(always)]
     pub(super) fn take_shared(&self, size: usize, align: usize) -> Option<NonNull<u8>> {
         self.take_below(self.shared_end.get(), size, align)
     }
 
-    /// `end` is that of the active block, or below all addresses.
+    /// Takes `size` bytes below `end`, which must be that of the active block, or `NOTHING_SHARED`.
     #[inline(always)]
     fn take_below(&self, end: usize, size: usize, align: usize) -> Option<NonNull<u8>> {
         let next = self.next.load(Relaxed);
@@ -87,28 +88,28 @@ impl Cursor {
         self.next.store(next.with_addr(bump.next), Relaxed);
         let start = next.with_addr(bump.start);
         poison::mark_live(start, size);
-        // SAFETY: `start` lies between the cursor and the end of a block, neither of them null.
+        // SAFETY: `start` is not below the cursor, which is never null.
         Some(unsafe { NonNull::new_unchecked(start) })
     }
 
     /// Returns the bytes in use in the active block.
     ///
-    /// Another thread may read in the middle of a change of blocks: the pointers are then of two
-    /// blocks, and their distance means nothing. It is not negative.
+    /// Another thread may read during a change of blocks. The two pointers then belong to different blocks,
+    /// and their distance is meaningless, but never negative.
     #[inline]
     pub(super) fn used_bytes(&self) -> usize {
         let next = self.next.load(Relaxed).addr();
         next.saturating_sub(self.start.load(Relaxed).addr())
     }
 
-    /// Returns the bytes between the cursor and the end of the block.
+    /// Returns the bytes between the cursor and the end.
     pub(super) fn remaining_bytes(&self) -> usize {
         self.end.get() - self.next.load(Relaxed).addr()
     }
 
-    /// Moves to where `used_bytes` of a block are in use. At most `limit_bytes` of it may be used.
+    /// Enters a block of which `used_bytes` are in use. At most `limit_bytes` of it may be used.
     pub(super) fn enter(&self, block: &Block, used_bytes: usize, limit_bytes: usize) {
-        // Blocks end at a multiple of the cursor's alignment, so what is rounded is the limit.
+        // Blocks end at a multiple of the cursor's alignment, so only the limit needs rounding.
         let limit_bytes = limit_bytes & !(bump::CURSOR_ALIGN - 1);
         let bytes = block.data_bytes().min(limit_bytes);
         self.start.store(block.start(), Relaxed);
@@ -117,7 +118,7 @@ impl Cursor {
         self.set_end(block.start().addr() + bytes);
     }
 
-    /// Leaves all blocks.
+    /// Leaves the active block. There is no room until another one is entered.
     pub(super) fn leave(&mut self) {
         let nowhere = ptr::without_provenance_mut(bump::CURSOR_ALIGN);
         *self.start.get_mut() = nowhere;
@@ -125,7 +126,7 @@ impl Cursor {
         self.set_end(bump::CURSOR_ALIGN);
     }
 
-    /// Both ends move together, so that the mark is never lost.
+    /// Moves both ends together, so that the mark is never lost.
     fn set_end(&self, end: usize) {
         self.end.set(end);
         if self.is_shared() {
@@ -133,27 +134,27 @@ impl Cursor {
         }
     }
 
-    /// Makes all of the active block free, and returns the bytes that were in use in it.
+    /// Returns the exact number of bytes in use in the active block.
+    #[inline]
+    pub(super) fn used_by_owner(&mut self) -> usize {
+        // With `&mut self`, no change of blocks is under way: `start <= next`.
+        let next = self.next.get_mut().addr();
+        next.wrapping_sub(self.start.get_mut().addr())
+    }
+
+    /// Frees the whole active block, and returns the bytes that were in use in it.
     #[inline]
     pub(super) fn rewind(&mut self) -> usize {
-        let (next, start) = (self.next.get_mut(), *self.start.get_mut());
-        // With `&mut self` there is no change of blocks in between: the start comes first.
-        let used_bytes = next.addr().wrapping_sub(start.addr());
-        *next = start;
+        let used_bytes = self.used_by_owner();
+        *self.next.get_mut() = *self.start.get_mut();
         used_bytes
     }
 
-    /// Moves back to where `used_bytes` of the active block were in use.
-    #[inline]
-    pub(super) fn step_back_to(&mut self, used_bytes: usize) {
-        *self.next.get_mut() = self.start.get_mut().wrapping_add(used_bytes);
-    }
-
-    /// Returns the block if it ends at the cursor.
+    /// Returns a pointer to an allocation, if it ends at the cursor.
     ///
-    /// Two blocks may lie side by side, so that a block at the end of one ends where the other
-    /// begins: hence the look at the start. The pointer returned is made from the cursor, which
-    /// may access the whole block; the caller's may access the block alone.
+    /// The comparison with the start excludes an allocation in an adjacent block. The returned pointer is
+    /// derived from the cursor and may access the whole active block; the caller's may access only its
+    /// allocation.
     #[inline]
     pub(super) fn newest(&self, block: NonNull<u8>, bytes: usize) -> Option<NonNull<u8>> {
         let newest = self.next.load(Relaxed).wrapping_sub(bump::round_up(bytes));
@@ -163,19 +164,19 @@ impl Cursor {
         is_newest.then(|| unsafe { NonNull::new_unchecked(newest) })
     }
 
-    /// Whether a block at the cursor's end can have `bytes` in its place.
+    /// Whether the newest allocation can have `bytes` where it is.
     #[inline]
     pub(super) fn has_room(&self, newest: NonNull<u8>, bytes: usize) -> bool {
         bump::bump(newest.addr().get(), self.end.get(), bytes, 1).is_some()
     }
 
-    /// Moves the cursor to the new end of a block that [`newest`](Self::newest) returned, and returns
-    /// the bytes that were in use in the block before.
+    /// Moves the cursor to the new end of an allocation that [`newest`](Self::newest) returned. Returns the
+    /// bytes that were in use in the active block before.
     #[inline]
     pub(super) fn resize(&self, newest: NonNull<u8>, old_bytes: usize, new_bytes: usize) -> usize {
         let (old_step, new_step) = (bump::round_up(old_bytes), bump::round_up(new_bytes));
         let start = self.start.load(Relaxed).addr();
-        // The owner is not in the middle of a change of blocks: the start comes first.
+        // The owner is not changing blocks here: `start <= newest`.
         let used_bytes = newest
             .addr()
             .get()

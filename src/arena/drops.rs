@@ -1,4 +1,4 @@
-//! The destructors that run when a frame's memory is recycled.
+//! The destructors that run when an arena is recycled.
 #![expect(unsafe_code, reason = "drops values behind raw pointers")]
 
 use std::alloc::Layout;
@@ -10,17 +10,13 @@ use super::FrameArena;
 use crate::error::ArenaError;
 use crate::panics::FirstPanic;
 
-/// A linked list of shared values that need dropping, kept in the arena itself.
+/// A linked list of shared values that need dropping. Its records are stored in the arena itself.
 #[derive(Default)]
 pub(super) struct DropList {
     head: Cell<Option<NonNull<DropEntry>>>,
 }
 
-/// The newest entry of a list at some time.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct DropMark(Option<NonNull<DropEntry>>);
-
-/// One value, or the elements of one slice.
+/// The record of one value, or of the elements of one slice.
 struct DropEntry {
     next: Option<NonNull<DropEntry>>,
     values: NonNull<u8>,
@@ -29,12 +25,12 @@ struct DropEntry {
 }
 
 impl DropList {
-    /// Adds values; `entry` is where the list keeps its note of them.
+    /// Adds values. Their record is written to `entry`.
     ///
     /// # Safety
-    /// - `entry` is valid for writes, and stays untouched until the list has run;
-    /// - `values` stay in place until then, and nobody else drops or mutates them;
-    /// - `T` may be dropped on any thread.
+    /// - `entry` must be valid for writes, and must stay untouched until the list has run;
+    /// - `values` must stay in place until then, and nothing else may drop or mutate them;
+    /// - it must be sound to drop `T` on any thread.
     unsafe fn push<T>(&self, entry: NonNull<DropEntry>, values: NonNull<[T]>) {
         let note = DropEntry {
             next: self.head.get(),
@@ -52,31 +48,18 @@ impl DropList {
         self.head.get().is_none()
     }
 
-    /// Returns a mark between what is in the list, and what will be.
-    #[inline]
-    pub(super) fn mark(&self) -> DropMark {
-        DropMark(self.head.get())
-    }
-
-    /// Drops everything in the list, each value once, even when one of them panics.
+    /// Drops all values of the list, each exactly once, even if a destructor panics.
     pub(super) fn run(&mut self, panic: &mut FirstPanic) {
-        self.run_to(DropMark(None), panic);
-    }
-
-    /// Drops what was added since the mark, each value once, even when one of them panics.
-    pub(super) fn run_to(&mut self, mark: DropMark, panic: &mut FirstPanic) {
-        while let Some(entry) = *self.head.get_mut()
-            && Some(entry) != mark.0
-        {
-            // SAFETY: `push` wrote the entry, and its caller keeps it in place until now.
+        while let Some(entry) = *self.head.get_mut() {
+            // SAFETY: `push` wrote the entry, and its caller promised to keep it in place until now.
             let entry = unsafe { entry.read() };
-            // Unlinked before anything is dropped: nothing runs twice.
+            // Unlinked before its values are dropped, so that no destructor runs twice.
             *self.head.get_mut() = entry.next;
             for index in 0..entry.len {
                 panic.catch(|| {
                     // SAFETY:
-                    // - `push` was promised as many values of the type that `drop_at` is for;
-                    // - the entry is unlinked and each index comes once.
+                    // - the caller of `push` promised `len` values of the type that `drop_at` is for;
+                    // - the entry is unlinked, and each index is visited once.
                     unsafe { (entry.drop_at)(entry.values, index) };
                 });
             }
@@ -84,11 +67,12 @@ impl DropList {
     }
 }
 
-/// Room for a note in the drop list, or none where nothing needs dropping.
+/// Memory for a record in the drop list, or `None` if the type needs no drop.
 pub(crate) struct RoomForDrop(Option<NonNull<DropEntry>>);
 
 impl FrameArena {
-    /// Takes the room that [`drop_at_recycle`](Self::drop_at_recycle) needs, while failing is easy.
+    /// Allocates the record that [`drop_at_recycle`](Self::drop_at_recycle) needs, so that the latter cannot
+    /// fail.
     #[inline]
     pub(crate) fn try_room_for_drop<T>(&self) -> Result<RoomForDrop, ArenaError> {
         if !needs_drop::<T>() {
@@ -98,21 +82,22 @@ impl FrameArena {
         Ok(RoomForDrop(Some(room.cast())))
     }
 
-    /// Has values dropped when the arena is recycled.
+    /// Registers values to be dropped when the arena is recycled.
     ///
     /// # Safety
-    /// - `room` was taken for `T`, from this arena;
-    /// - `values` lie in memory of this arena that is not given back, and nobody else drops or
-    ///   mutates them: until they are dropped, they are read through copies of this pointer alone.
+    /// - `room` must have been taken for `T`, from this arena;
+    /// - `values` must lie in memory of this arena that is not freed before the recycle;
+    /// - nothing else may drop or mutate them: until they are dropped, they must be read only through copies
+    ///   of this pointer.
     #[inline]
     pub(crate) unsafe fn drop_at_recycle<T: Send>(&self, room: RoomForDrop, values: NonNull<[T]>) {
         if let Some(entry) = room.0 {
             // SAFETY:
-            // - the entry is fresh memory of this arena, which outlives the list;
-            // - so do the values, which the caller vouches for;
+            // - the entry is fresh memory of this arena, which stays until the list has run;
+            // - the caller promises the same of the values, and that nothing else drops or mutates them;
             // - `T` is `Send`.
             unsafe { self.drops.push(entry, values) };
-            // The record and the values must stay until it has run: it is shared memory.
+            // The record and the values must stay until the list has run: the arena counts as shared.
             self.cursor.mark_shared();
             self.needs_cleanup.set(true);
         }
@@ -120,11 +105,11 @@ impl FrameArena {
 }
 
 /// # Safety
-/// `values` points to more than `index` values of `T`, and the one at `index` is not used again.
+/// `values` must point to more than `index` values of `T`, and the one at `index` must not be used again.
 unsafe fn drop_at<T>(values: NonNull<u8>, index: usize) {
     // SAFETY: the caller promises that the index is in bounds.
     let value = unsafe { values.cast::<T>().add(index) };
-    // SAFETY: the caller promises a value that nobody uses again.
+    // SAFETY: the caller promises an initialised value that is not used again.
     unsafe { value.drop_in_place() };
 }
 
@@ -132,7 +117,7 @@ unsafe fn drop_at<T>(values: NonNull<u8>, index: usize) {
 mod tests {
     use super::*;
 
-    /// Whoever shares makes a handle as well, which also keeps the blocks.
+    /// The test makes no handle, because a handle would keep the blocks by itself.
     #[test]
     fn values_to_drop_keep_the_blocks_of_their_arena() {
         let arena = FrameArena::new(256);
@@ -142,7 +127,7 @@ mod tests {
         unsafe { memory.write(String::from("Ferris")) };
         assert!(!arena.is_shared());
         let values = NonNull::slice_from_raw_parts(memory, 1);
-        // SAFETY: the room and the value are of this arena, and nobody else uses the value.
+        // SAFETY: the room and the value are of this arena, and nothing else uses the value.
         unsafe { arena.drop_at_recycle(room, values) };
         assert!(arena.is_shared());
     }

@@ -1,4 +1,4 @@
-//! What an arena says of its memory. Any thread may ask, also while the owner allocates.
+//! The figures of an arena. Other threads may read all but `block_remaining_bytes` while the owner allocates.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,10 +7,10 @@ use super::FrameArena;
 
 /// # Figures
 impl FrameArena {
-    /// Returns the bytes in use, with the padding between them.
+    /// Returns the bytes in use, including padding.
     ///
-    /// That is what was allocated since the last reset, less what was freed: the memory of a box or
-    /// a vector that is dropped while nothing was allocated after it is free again.
+    /// These are the allocations since the last reset, less the freed ones. A dropped box or vector frees its
+    /// memory if nothing was allocated after it.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -19,12 +19,11 @@ impl FrameArena {
     /// assert_eq!(arena.used_bytes(), 104, "the cursor is a multiple of 8");
     /// ```
     pub fn used_bytes(&self) -> usize {
-        // Another thread may read in the middle of a change of blocks; see `Cursor::used_bytes`.
+        // Another thread may read during a change of blocks: see `Cursor::used_bytes`.
         self.used_now().min(self.held_bytes())
     }
 
-    /// Returns the bytes between the last allocation and the end of its block: what can be
-    /// allocated before the arena takes another one.
+    /// Returns the bytes that can be allocated before the arena takes another block.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -36,7 +35,7 @@ impl FrameArena {
         self.cursor.remaining_bytes()
     }
 
-    /// Returns the bytes of the blocks that the arena holds, with a header of 64 bytes for each.
+    /// Returns the bytes of the blocks that the arena holds, including a header of 64 bytes for each.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -49,8 +48,8 @@ impl FrameArena {
         self.chain.held_bytes()
     }
 
-    /// Returns the bytes of all blocks in the store of the arena, held or free: a standalone arena has
-    /// a store to itself, and those of [`FrameArenas`](crate::FrameArenas) have one in common.
+    /// Returns the bytes of all blocks in the arena's store, held or free. A standalone arena has a store of
+    /// its own, and the arenas of [`FrameArenas`](crate::FrameArenas) share one.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -65,7 +64,7 @@ impl FrameArena {
         self.store.memory().reserved_bytes
     }
 
-    /// Returns the most bytes that were in use at once since the last reset.
+    /// Returns the most bytes in use at once since the last reset.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -77,13 +76,13 @@ impl FrameArena {
         self.used_bytes().max(self.noted_peak_bytes())
     }
 
-    /// Returns the peak as of the last time that memory was freed or a block was added.
+    /// Returns the recorded peak, which is updated when memory is freed or a block is added.
     #[inline]
     pub(crate) fn noted_peak_bytes(&self) -> usize {
         self.peak_bytes.load(Relaxed)
     }
 
-    /// Returns the most bytes that were in use at once, over all resets.
+    /// Returns the most bytes in use at once, over all resets.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -96,12 +95,12 @@ impl FrameArena {
         self.peak_bytes().max(self.highest_peak_bytes.load(Relaxed))
     }
 
-    /// Notes the bytes in use before some are freed, or when a block was added.
+    /// Records the bytes in use, before some are freed or after a block was added.
     #[inline(always)]
     pub(super) fn note_peak(&self, used_bytes: usize) {
         if used_bytes > self.peak_bytes.load(Relaxed) {
             self.peak_bytes.store(used_bytes, Relaxed);
-            // Here rather than at the end of each period, which has one thing less to look at.
+            // Updated here, so that the end of a period need not look at the peak.
             if used_bytes > self.highest_peak_bytes.load(Relaxed) {
                 self.highest_peak_bytes.store(used_bytes, Relaxed);
             }
@@ -109,7 +108,7 @@ impl FrameArena {
         self.sites.note_peak(|| used_bytes);
     }
 
-    /// Ends a period in which `used_bytes` were in use at the end.
+    /// Resets the peak at the end of a period. `used_bytes` are those in use at that time.
     #[inline]
     pub(super) fn end_peak(&mut self, used_bytes: usize) {
         *self.peak_bytes.get_mut() = 0;

@@ -1,15 +1,15 @@
-//! Which threads may touch what of an arena.
+//! Which threads may use an arena, and which parts of it.
 #![expect(unsafe_code, reason = "says that parts of an arena are `Sync`")]
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// A part of a `FrameArena` that its owner alone uses, but for figures that are atomic.
+/// A part of a `FrameArena` that only its owner uses, except for atomic figures.
 pub(super) struct OwnerOnly<T>(pub(super) T);
 
-// SAFETY: these are private fields of `FrameArena`, which is not `Sync` because of its
-// `ThreadBound`. Only `Worker` and `TaskMemory` let other threads see an arena, and lend them no more
-// than the figures and the stamp, which read atomics and what changes under `&mut` alone.
+// SAFETY: these are private fields of `FrameArena`, which is not `Sync` because of its `ThreadBound`. Only
+// `Worker` and `TaskMemory` expose an arena to other threads, and only its figures, stamp and sites. Those
+// are atomics, fields that change only under `&mut`, and a table that is `Sync`.
 unsafe impl<T> Sync for OwnerOnly<T> {}
 
 impl<T> Deref for OwnerOnly<T> {
@@ -28,15 +28,15 @@ impl<T> DerefMut for OwnerOnly<T> {
     }
 }
 
-/// Binds what borrows it to one thread at a time: it is not `Sync`. First of its fields, so that the
-/// compiler comes to it first.
+/// Makes its holder `!Sync`. Compiler errors then show the message of [`AskedForThere`].
 pub(super) struct ThreadBound<T = ()>(PhantomData<T>);
 
-/// Keeps what holds it on its thread: it is neither `Send` nor `Sync`.
-pub(crate) struct OnOneThread<T = ()>(PhantomData<T>);
+/// Makes its holder `!Send` and `!Sync`, whatever the value is. Compiler errors then show the message of
+/// [`AskedForThere`] rather than the inside of the value.
+pub(crate) struct OnOneThread<V, T = ()>(pub(crate) V, PhantomData<T>);
 
-/// What an arena would have to be for other threads to use it. Nothing is: it exists for its message,
-/// which the compiler shows in place of a cell or pointer inside.
+/// The bound for use on another thread. Nothing implements it: it exists for its message, which the compiler
+/// shows instead of naming a cell or pointer inside.
 #[diagnostic::on_unimplemented(
     message = "an arena belongs to the thread that asked for it",
     label = "this uses one thread's arena on another",
@@ -45,12 +45,12 @@ pub(crate) struct OnOneThread<T = ()>(PhantomData<T>);
 )]
 pub(crate) trait AskedForThere {}
 
-// SAFETY: nothing implements the bound, so nothing becomes `Sync` by this.
+// SAFETY: nothing implements the bound, so this makes nothing `Sync`.
 unsafe impl<T: AskedForThere> Sync for ThreadBound<T> {}
-// SAFETY: nothing implements the bound, so nothing becomes `Send` by this.
-unsafe impl<T: AskedForThere> Send for OnOneThread<T> {}
+// SAFETY: nothing implements the bound, so this makes nothing `Send`.
+unsafe impl<V, T: AskedForThere> Send for OnOneThread<V, T> {}
 // SAFETY: as for `ThreadBound`.
-unsafe impl<T: AskedForThere> Sync for OnOneThread<T> {}
+unsafe impl<V, T: AskedForThere> Sync for OnOneThread<V, T> {}
 
 impl ThreadBound {
     pub(super) const fn new() -> Self {
@@ -58,8 +58,9 @@ impl ThreadBound {
     }
 }
 
-impl OnOneThread {
-    pub(crate) const fn new() -> Self {
-        Self(PhantomData)
+impl<V> OnOneThread<V> {
+    #[inline(always)]
+    pub(crate) const fn new(value: V) -> Self {
+        Self(value, PhantomData)
     }
 }

@@ -1,4 +1,4 @@
-//! One hook that tells a memory checker which arena memory is live.
+//! The hook that marks arena memory as live or dead for a memory checker.
 
 #[cfg(not(frame_arena_asan))]
 pub(super) use silent::{mark_dead, mark_live};
@@ -8,13 +8,13 @@ pub(super) use asan::{mark_dead, mark_live};
 
 #[cfg(not(frame_arena_asan))]
 mod silent {
-    //! No checker is listening; Miri alone is told that dead memory is uninitialised.
+    //! Without a sanitizer, nothing is marked, except that dead memory is made uninitialised under Miri.
 
-    /// Marks memory as handed out.
+    /// Marks memory as allocated.
     #[inline(always)]
     pub(in crate::arena) fn mark_live(_start: *mut u8, _bytes: usize) {}
 
-    /// Marks memory as not handed out.
+    /// Marks memory as free.
     #[cfg(not(miri))]
     #[inline(always)]
     pub(in crate::arena) fn mark_dead(_start: *mut u8, _bytes: usize) {}
@@ -25,20 +25,20 @@ mod silent {
 
 #[cfg(miri)]
 mod uninit {
-    //! Under Miri, dead memory is made uninitialised: a stale read is then an error.
+    //! Under Miri, dead memory is made uninitialised, so that a stale read is an error.
     #![expect(unsafe_code, reason = "writes raw arena memory")]
 
     use std::mem::MaybeUninit;
 
     pub(in crate::arena) fn mark_dead(start: *mut u8, bytes: usize) {
-        // In large blocks first: Miri takes as long for each write as for a byte.
+        // Large pieces first: under Miri, a large write takes as long as that of one byte.
         let mut done = 0;
         done += forget::<0x10000>(start, bytes);
         done += forget::<0x100>(start.wrapping_add(done), bytes - done);
         forget::<1>(start.wrapping_add(done), bytes - done);
     }
 
-    /// Makes as many whole blocks of `N` bytes uninitialised as there are; returns their bytes.
+    /// Makes all whole pieces of `N` bytes uninitialised, and returns their bytes.
     fn forget<const N: usize>(start: *mut u8, bytes: usize) -> usize {
         let whole = bytes / N * N;
         for offset in (0..whole).step_by(N) {

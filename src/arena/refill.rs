@@ -1,20 +1,20 @@
-//! What happens when an allocation does not fit into the active block.
+//! The slow path of allocations that do not fit into the active block.
 #![forbid(unsafe_code)]
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-use super::block::HEADER_BYTES;
+use super::block::Block;
 use super::sizes::{Purpose, Request};
 use super::store::Refused;
-use super::{FrameArena, dangling};
+use super::{FrameArena, bump, dangling};
 use crate::error::{ArenaError, ArenaLimit};
 use crate::stamp;
 
 impl FrameArena {
     /// Takes memory from another block.
     ///
-    /// An error changes nothing, but is counted.
+    /// After an error, the arena is unchanged. A refusal by a limit is counted.
     #[cold]
     #[inline(never)]
     pub(super) fn take_slow(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
@@ -22,8 +22,8 @@ impl FrameArena {
             .inspect_err(|error| self.count_refusal(error))
     }
 
-    /// Takes memory from another block, with room to grow where it is for a list that has outgrown
-    /// its place. An error changes nothing.
+    /// Takes memory from another block, with room to grow for a list that has outgrown its memory. After an
+    /// error, the arena is unchanged and no refusal is counted.
     #[cold]
     #[inline(never)]
     pub(super) fn try_refill(
@@ -34,36 +34,19 @@ impl FrameArena {
         if layout.size() == 0 {
             return Ok(dangling(layout));
         }
-        let limit = self.store.limit_bytes();
-        let Some(request) =
-            self.store
-                .sizes()
-                .next(self.chain.len(), layout.size(), layout.align(), purpose)
-        else {
-            return Err(ArenaError::AllocationFailed {
-                requested: layout.size(),
-            });
+        let sizes = self.store.sizes();
+        let (size, align) = (layout.size(), layout.align());
+        let Some(request) = sizes.next(self.chain.len(), size, align, purpose) else {
+            return Err(ArenaError::AllocationFailed { requested: size });
         };
-        self.check_limit(request, layout)?;
-        let mut block = match self.store.take(request) {
-            Ok(block) => block,
-            Err(Refused::ByBudget) => {
-                // Another block would need a header, too.
-                let remaining = self.store.remaining_bytes().saturating_sub(HEADER_BYTES);
-                let limit = ArenaLimit::Budget { bytes: limit };
-                return Err(self.exhausted(layout, remaining, limit));
-            }
-            Err(Refused::ByAllocator) => {
-                return Err(ArenaError::AllocationFailed {
-                    requested: request.needed_bytes,
-                });
-            }
-        };
-        // The global allocator may be a user's own, and may have used this arena meanwhile.
-        if let Err(error) = self.check_limit(request, layout) {
-            self.store.returning().put(block);
-            return Err(error);
+        if let Some(memory) = self.take_from_open_block(layout, purpose) {
+            return Ok(memory);
         }
+        self.check_limit(request, layout)?;
+        let mut block = match self.store.take_free(request) {
+            Some(block) => block,
+            None => self.new_block(request, layout)?,
+        };
         if stamp::is_task(self.stamp) {
             self.store.count_for_task(&mut block);
         }
@@ -71,12 +54,59 @@ impl FrameArena {
         if self.has_blocks_to_spare() {
             self.needs_cleanup.set(true);
         }
-        let memory = self.cursor.take(layout.size(), layout.align());
+        let memory = self.cursor.take(size, align);
         self.note_peak(self.used_now());
         Ok(memory.expect("a block chosen for a layout has room for it"))
     }
 
-    /// Whether the worker's limit has room for a request.
+    /// Takes memory from a block that was left with enough room. A list gets room to grow there, or none.
+    #[inline]
+    fn take_from_open_block(&self, layout: Layout, purpose: Purpose) -> Option<NonNull<u8>> {
+        // A cursor is less aligned than the start of a block, so more padding may be needed.
+        let padding = layout.align().saturating_sub(bump::CURSOR_ALIGN);
+        let needed_bytes = bump::round_up(layout.size()).checked_add(padding)?;
+        // Checked first: if the allocation were refused, the newest one would lie in a block that was left.
+        if needed_bytes > self.limit_bytes - self.used_now() {
+            return None;
+        }
+        let bytes = match purpose {
+            Purpose::Fixed => needed_bytes,
+            Purpose::Growing => needed_bytes.saturating_mul(2),
+        };
+        if !self.chain.may_reopen(bytes)
+            || !self.chain.reopen(&self.cursor, bytes, self.limit_bytes)
+        {
+            return None;
+        }
+        self.cursor.take(layout.size(), layout.align())
+    }
+
+    /// Makes a new block.
+    #[cold]
+    fn new_block(&self, request: Request, layout: Layout) -> Result<Block, ArenaError> {
+        let block = match self.store.take_new(request) {
+            Ok(block) => block,
+            Err(Refused::ByBudget) => {
+                let remaining = self.store.remaining_bytes();
+                let bytes = self.store.limit_bytes();
+                return Err(self.exhausted(layout, remaining, ArenaLimit::Budget { bytes }));
+            }
+            Err(Refused::ByAllocator) => {
+                return Err(ArenaError::AllocationFailed {
+                    requested: request.needed_bytes,
+                });
+            }
+        };
+        // A user's global allocator may have used this arena in the meantime.
+        if let Err(error) = self.check_limit(request, layout) {
+            self.store.returning().put(block);
+            return Err(error);
+        }
+        Ok(block)
+    }
+
+    /// Checks that the worker's limit has room for a request.
+    #[inline]
     fn check_limit(&self, request: Request, layout: Layout) -> Result<(), ArenaError> {
         let remaining = self.limit_bytes - self.used_now();
         if request.data_bytes() > remaining {
@@ -86,7 +116,7 @@ impl FrameArena {
         Ok(())
     }
 
-    /// Takes a first block with `bytes` in one piece.
+    /// Takes a first block with room for `bytes`.
     pub(super) fn add_block(&self, bytes: usize) -> Result<(), ArenaError> {
         let block = self.store.make_for(bytes);
         let block = block.map_err(|_| ArenaError::AllocationFailed { requested: bytes })?;
@@ -94,7 +124,7 @@ impl FrameArena {
         Ok(())
     }
 
-    /// Counts an allocation that a limit refused, once for each that the program sees refused.
+    /// Counts an allocation that a limit refused. Must be called once for each refusal that the program sees.
     #[cold]
     pub(crate) fn count_refusal(&self, error: &ArenaError) {
         if let ArenaError::Exhausted { requested, .. } = *error {

@@ -1,24 +1,24 @@
-//! Making memory free: at the end of a period for reuse, and after a spike for good.
+//! Freeing memory: for reuse at the end of a period, and for good after a spike.
 #![expect(unsafe_code, reason = "fills raw memory")]
 
-use std::ptr;
+use std::{mem, ptr};
 
-use super::chain::Place;
-use super::store::{Returning, Window};
+use super::free::Window;
+use super::store::Returning;
+use super::store_of::StoreOf;
 use super::{FrameArena, poison};
 use crate::panics::FirstPanic;
 use crate::stamp::{self, Stamp};
 
-/// What recycled memory is filled with, where the settings ask for it.
+/// The byte that recycled memory is filled with if `fill_recycled` is set.
 const FILL: u8 = 0xDD;
 
 /// # Freeing everything
 impl FrameArena {
-    /// Frees everything at once and drops what was shared; the memory is kept for reuse.
+    /// Frees everything at once and drops shared values. The memory is kept for reuse.
     ///
-    /// The cost does not depend on the number of allocations: with one block, it stores a
-    /// pointer. Only shared values with a destructor are visited (and, in debug builds, the
-    /// memory is filled).
+    /// The cost does not depend on the number of allocations: with one block, it is one pointer store. Only
+    /// shared values with a destructor are visited. By default, debug builds also fill the memory.
     ///
     /// # Panics
     /// If the destructor of a shared value panics. All others have run by then, and the arena is
@@ -45,9 +45,9 @@ impl FrameArena {
         }
     }
 
-    /// Gives memory back that was not needed since the last trim, or since the arena was made.
+    /// Gives memory back that was not needed since the last trim, or since the arena was created.
     ///
-    /// Call it on an empty arena now and then; while memory is in use it does nothing.
+    /// Call it now and then on an empty arena. It does nothing while memory is in use.
     ///
     /// # Examples
     /// ```
@@ -68,13 +68,18 @@ impl FrameArena {
         }
     }
 
-    /// Gives all blocks back to the store, of an arena in which nothing is left to drop.
+    /// Gives all blocks back to the store.
+    ///
+    /// Nothing may be left to drop. The stamp stays unchanged, so no handle to the blocks may resolve
+    /// afterwards. (In scratch, the slot of a forgotten guard is unreachable until it is recovered, which
+    /// changes the stamp.)
     #[inline]
     pub(crate) fn give_blocks(&mut self, to: &mut Returning<'_>) {
         debug_assert!(self.drops.is_empty());
         if self.chain.held_bytes() > 0 {
-            self.end_peak(self.used_now());
-            self.mark_dead_since(Place::default());
+            let used_bytes = self.chain.closed_bytes() + self.cursor.used_by_owner();
+            self.end_peak(used_bytes);
+            self.mark_dead();
             let take = |block| to.put(block);
             self.chain.give_all(&mut self.cursor, take);
             *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
@@ -82,10 +87,12 @@ impl FrameArena {
         self.cursor.forget_shared();
     }
 
-    /// Gives all blocks back, like [`give_blocks`](Self::give_blocks).
+    /// Gives all blocks back to the arena's own store, like [`give_blocks`](Self::give_blocks).
     pub(super) fn give_all_blocks(&mut self) {
-        let store = self.store.clone();
+        // Moved out to be borrowed beside `self`. `give_blocks` does not use the field.
+        let store = mem::replace(&mut self.store, StoreOf::One(Vec::new()));
         self.give_blocks(&mut store.returning());
+        self.store = store;
     }
 
     /// Whether something was shared in the arena since it last gave its blocks back.
@@ -94,7 +101,7 @@ impl FrameArena {
         self.cursor.is_shared()
     }
 
-    /// Whether shared values have destructors to run.
+    /// Whether destructors of shared values are still to run.
     #[inline]
     pub(crate) fn has_drops(&self) -> bool {
         !self.drops.is_empty()
@@ -105,7 +112,7 @@ impl FrameArena {
         self.drops.run(panic);
     }
 
-    /// Makes all memory free, where that takes no more than to move the cursor.
+    /// Frees all memory in the case where moving the cursor is enough.
     #[inline]
     fn rewind(&mut self, stamp: Stamp) {
         debug_assert!(self.drops.is_empty() && !self.has_blocks_to_spare());
@@ -115,40 +122,47 @@ impl FrameArena {
         self.stamp = stamp;
     }
 
-    /// Whether the arena holds more than the first block that a reset keeps.
+    /// Whether the arena holds more than the block that a reset keeps.
     #[inline]
     pub(super) fn has_blocks_to_spare(&self) -> bool {
-        // Under a budget, several blocks may be smaller than one that is kept.
+        // Under a budget, several blocks together may have fewer than `kept_bytes`.
         self.chain.len() > 1 || self.chain.held_bytes() > self.kept_bytes
     }
 
-    /// Drops what was shared, marks what was in use, and gives all blocks back but the first.
+    /// Drops shared values, marks used memory as dead, and gives back all blocks except one.
     #[cold]
     #[inline(never)]
     fn reset_slow(&mut self) {
         self.note_peak(self.used_now());
         let mut panic = FirstPanic::default();
         self.drops.run(&mut panic);
-        self.mark_dead_since(Place::default());
+        self.mark_dead();
         if self.has_blocks_to_spare() {
             let mut to = self.store.returning();
             let take = |block| to.put(block);
             self.chain
-                .return_to_first(&mut self.cursor, self.limit_bytes, self.kept_bytes, take);
+                .return_to_one(&mut self.cursor, self.limit_bytes, self.kept_bytes, take);
         }
         *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
         self.rewind(stamp::after(self.stamp));
         panic.resume();
     }
 
-    /// Fills or poisons what was handed out since `place`, where somebody looks at it.
+    /// Fills or poisons used memory, if the settings or a memory checker ask for it.
     ///
-    /// It is about to be free: what was shared there is dropped, and no stamp leads to it.
-    pub(super) fn mark_dead_since(&mut self, place: Place) {
-        let fill = self.fill_recycled;
-        if !marks_dead(fill) {
-            return;
+    /// The memory is about to be free: its shared values must have been dropped, and no handle to it may
+    /// resolve afterwards.
+    #[inline]
+    fn mark_dead(&mut self) {
+        if marks_dead(self.fill_recycled) {
+            self.mark_dead_slow();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_dead_slow(&mut self) {
+        let fill = self.fill_recycled;
         let mark = |start, bytes| {
             poison::mark_live(start, bytes);
             if fill {
@@ -158,34 +172,32 @@ impl FrameArena {
             }
             poison::mark_dead(start, bytes);
         };
-        self.chain.for_each_used_since(place, &self.cursor, mark);
+        self.chain.for_each_used(&self.cursor, mark);
     }
 }
 
-/// Whether somebody looks at recycled memory.
+/// Whether recycled memory is filled, or poisoned for a memory checker.
 pub(super) const fn marks_dead(fill_recycled: bool) -> bool {
     fill_recycled || cfg!(frame_arena_asan) || cfg!(miri)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(frame_arena_asan, miri))))]
 mod tests {
+    use std::ptr::NonNull;
+
     use super::*;
+    use crate::settings::FrameArenaSettings;
 
     /// Reads dead memory on purpose, which a checker would rightly report.
-    #[cfg(not(any(frame_arena_asan, miri)))]
     #[test]
     fn recycled_memory_is_filled_where_the_settings_ask_for_it() {
-        use std::ptr::NonNull;
-
-        use crate::settings::FrameArenaSettings;
-
         for (fill_recycled, expected) in [(true, FILL), (false, 1)] {
             let mut arena = FrameArena::with_settings(&FrameArenaSettings {
                 block_bytes: 1024,
                 fill_recycled,
                 ..Default::default()
             });
-            // The second one is in a block of its own.
+            // The second array is in a block of its own.
             let dead = [(); 2].map(|()| NonNull::from(arena.alloc([1_u8; 1000])));
             arena.reset();
             for memory in dead {
@@ -193,29 +205,6 @@ mod tests {
                 let bytes = unsafe { memory.read() };
                 assert_eq!(bytes, [expected; 1000]);
             }
-        }
-    }
-
-    /// As above.
-    #[cfg(not(any(frame_arena_asan, miri)))]
-    #[test]
-    fn memory_of_a_scope_is_filled_where_the_settings_ask_for_it() {
-        use std::ptr::NonNull;
-
-        use crate::settings::FrameArenaSettings;
-
-        for (fill_recycled, expected) in [(true, FILL), (false, 1)] {
-            let mut arena = FrameArena::with_settings(&FrameArenaSettings {
-                block_bytes: 1024,
-                fill_recycled,
-                ..Default::default()
-            });
-            let kept = arena.share([2_u8; 8]);
-            let dead = arena.scope(|scope| NonNull::from(scope.alloc([1_u8; 100])));
-            // SAFETY: the end of a scope keeps the block, and the bytes were written.
-            let bytes = unsafe { dead.read() };
-            assert_eq!(bytes, [expected; 100]);
-            assert_eq!(arena.get(kept), Some(&[2; 8]));
         }
     }
 }

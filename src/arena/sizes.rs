@@ -1,24 +1,21 @@
-//! How large the next block of an arena is: arithmetic on sizes only.
+//! The size of an arena's next block: arithmetic on sizes only.
 #![forbid(unsafe_code)]
 
 use super::block::{DATA_ALIGN, HEADER_BYTES};
 use super::bump;
 
-/// The smallest block, whatever the settings say.
+/// The smallest size of ordinary blocks, whatever the settings are.
 const MIN_BLOCK_BYTES: usize = 256;
 
-/// A budget is divided into at least this many ordinary blocks, so that every worker finds one.
+/// A budget is divided into at least this many ordinary blocks, so that every worker gets one.
 const BLOCKS_IN_BUDGET: usize = 64;
 
-/// From its 17th block in a period on, an arena gets larger ones: it has outgrown the caches, and a
-/// spike should not call the global allocator hundreds of times.
-const STEPS: [(usize, u32); 3] = [(32, 5), (16, 3), (0, 0)];
-
-/// The size of a block is not raised beyond this for growth's sake.
+/// Room to grow does not raise a block above this size.
 const MAX_ROOM_BYTES: usize = 64 << 20;
 
-/// A list that outgrows half a block moves to a block of this many times its size, and grows in place
-/// from there. Untouched pages cost addresses only, except where a reserved page counts as memory.
+/// A list that outgrows half an ordinary block moves to a block of this many times its size, and grows in
+/// place from there. Untouched pages cost only addresses, except on systems that count reserved pages as
+/// memory.
 const ROOM: usize = if cfg!(all(unix, target_pointer_width = "64")) {
     8
 } else {
@@ -27,56 +24,64 @@ const ROOM: usize = if cfg!(all(unix, target_pointer_width = "64")) {
 
 /// The sizes of blocks, their headers included.
 ///
-/// With ordinary blocks of 128 KiB:
+/// With ordinary blocks of 128 KiB, and first ones of 8 KiB:
 ///
 /// | for | the arena has | size |
 /// |---|--:|--:|
-/// | a small allocation | 0 to 15 blocks | 128 KiB |
+/// | a small allocation | no block | 8 KiB |
+/// | a small allocation | 1, 2, 3 blocks | 16, 32, 64 KiB |
+/// | a small allocation | 4 to 15 blocks | 128 KiB |
 /// | a small allocation | 16 to 31 blocks | 1 MiB |
 /// | a small allocation | 32 blocks or more | 4 MiB |
 /// | 200 KiB at once | any | 256 KiB |
+/// | a list that grows, up to 64 KiB | any | 128 KiB |
 /// | a list that grows beyond 64 KiB, to 100 KiB | any | 1 MiB |
 /// | a list that grows to 20 MiB | any | 64 MiB |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     ordinary_bytes: usize,
+    /// The first block of an arena, if the allocation fits into it.
+    first_bytes: usize,
 }
 
-/// What a block is needed for.
+/// The purpose of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// An allocation that keeps its size.
     Fixed,
-    /// A list that has outgrown its place and may soon ask for more.
+    /// A list that has outgrown its memory and may soon need more.
     Growing,
 }
 
-/// The sizes that will do: at least `least_bytes`, and `wanted_bytes` where a new block is made.
+/// The acceptable sizes: a free block of at least `least_bytes`, or a new one of `wanted_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// The allocation, its padding and the header.
+    /// The bytes of the allocation, its padding and the header.
     pub(super) needed_bytes: usize,
-    /// The smallest size of a free block to take; a power of two.
+    /// The smallest acceptable size of a free block; a power of two.
     pub(super) least_bytes: usize,
-    /// The size of a block to make; a power of two.
+    /// The size of a new block; a power of two.
     pub(super) wanted_bytes: usize,
 }
 
 impl Request {
-    /// Returns the bytes that the allocation takes with its padding.
+    /// Returns the bytes of the allocation and its padding.
     pub(super) fn data_bytes(self) -> usize {
         self.needed_bytes - HEADER_BYTES
     }
 }
 
 impl Sizes {
-    /// Returns the sizes for blocks of about `block_bytes`, which are smaller in a small budget.
-    pub(super) fn new(block_bytes: usize, budget_bytes: usize) -> Self {
+    /// Returns the sizes for ordinary blocks of about `block_bytes`, or smaller ones in a small budget. The
+    /// first block of an arena has at most `first_bytes`.
+    pub(super) fn new(block_bytes: usize, budget_bytes: usize, first_bytes: usize) -> Self {
         let largest = (budget_bytes / BLOCKS_IN_BUDGET).max(MIN_BLOCK_BYTES);
         let bytes = block_bytes.clamp(MIN_BLOCK_BYTES, MAX_ROOM_BYTES);
         let largest_power = 1 << largest.ilog2();
+        let ordinary_bytes = bytes.next_power_of_two().min(largest_power);
         Self {
-            ordinary_bytes: bytes.next_power_of_two().min(largest_power),
+            ordinary_bytes,
+            first_bytes: first_bytes.min(ordinary_bytes),
         }
     }
 
@@ -84,8 +89,21 @@ impl Sizes {
         self.ordinary_bytes
     }
 
-    /// Returns the size of the next block of an arena that has `count`, with room for `size` bytes
-    /// aligned to `align`; or `None` if no block has it.
+    /// Returns the size of the first block of an arena, if the allocation fits into it.
+    pub(super) fn first_bytes(self) -> usize {
+        self.first_bytes
+    }
+
+    /// Returns the size of a small arena's next block: each is twice as large as the one before, up to the
+    /// ordinary size. So a worker that needs little holds little, whatever others need.
+    fn graded_bytes(self, count: usize) -> usize {
+        let factor = 1 << count.min(16);
+        let bytes = self.first_bytes.saturating_mul(factor);
+        bytes.min(self.ordinary_bytes)
+    }
+
+    /// Returns the size of the next block of an arena that holds `count` blocks, with room for `size` bytes
+    /// aligned to `align`. Returns `None` on overflow.
     pub(super) fn next(
         self,
         count: usize,
@@ -107,7 +125,7 @@ impl Sizes {
             });
         }
         if needed_bytes > self.ordinary_bytes {
-            // A list that is a little longer than last time then finds the block of last time.
+            // The spare lets a list that is a little longer than last time reuse the same block.
             let with_spare = needed_bytes.checked_add(needed_bytes / 4)?;
             let bytes = with_spare.checked_next_power_of_two()?;
             return Some(Request {
@@ -116,11 +134,24 @@ impl Sizes {
                 wanted_bytes: bytes,
             });
         }
-        let (_, shift) = STEPS[STEPS.iter().position(|step| count >= step.0).unwrap_or(0)];
+        let bytes = match purpose {
+            Purpose::Growing => self.ordinary_bytes,
+            Purpose::Fixed => match self.graded_bytes(count) {
+                bytes if bytes >= needed_bytes => bytes,
+                _ => needed_bytes.next_power_of_two(),
+            },
+        };
+        // An arena with many blocks has outgrown the caches, and a spike should not call the global allocator
+        // hundreds of times.
+        let shift = match count {
+            0..16 => 0,
+            16..32 => 3,
+            _ => 5,
+        };
         Some(Request {
             needed_bytes,
-            least_bytes: self.ordinary_bytes,
-            wanted_bytes: self.ordinary_bytes << shift,
+            least_bytes: bytes,
+            wanted_bytes: bytes << shift,
         })
     }
 }
@@ -133,7 +164,7 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     fn sizes() -> Sizes {
-        Sizes::new(128 * KIB, usize::MAX)
+        Sizes::new(128 * KIB, usize::MAX, 8 * KIB)
     }
 
     fn wanted(count: usize, size: usize, purpose: Purpose) -> usize {
@@ -143,10 +174,18 @@ mod tests {
 
     #[test]
     fn the_table_in_the_docs_is_true() {
-        for (count, bytes) in [(0, 128 * KIB), (15, 128 * KIB), (16, MIB), (31, MIB)] {
-            assert_eq!(wanted(count, 8, Purpose::Fixed), bytes, "{count} blocks");
+        for (count, bytes) in [(0, 8), (1, 16), (3, 64), (4, 128), (15, 128), (16, 1024)] {
+            assert_eq!(
+                wanted(count, 8, Purpose::Fixed),
+                bytes * KIB,
+                "{count} blocks"
+            );
         }
+        assert_eq!(wanted(31, 8, Purpose::Fixed), MIB);
         assert_eq!(wanted(32, 8, Purpose::Fixed), 4 * MIB);
+        assert_eq!(wanted(0, 20 * KIB, Purpose::Fixed), 32 * KIB);
+        assert_eq!(wanted(1, 100 * KIB, Purpose::Fixed), 128 * KIB);
+        assert_eq!(wanted(0, 8, Purpose::Growing), 128 * KIB);
         assert_eq!(wanted(usize::MAX, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(40, 200 * KIB, Purpose::Fixed), 256 * KIB);
         if ROOM == 8 {
@@ -189,17 +228,23 @@ mod tests {
             (10 * MIB, 128 * KIB),
             (usize::MAX, 128 * KIB),
         ] {
-            assert_eq!(Sizes::new(128 * KIB, budget).ordinary_bytes(), bytes);
+            assert_eq!(
+                Sizes::new(128 * KIB, budget, usize::MAX).ordinary_bytes(),
+                bytes
+            );
         }
     }
 
     #[test]
     fn hostile_block_sizes_are_clamped() {
-        assert_eq!(Sizes::new(0, usize::MAX).ordinary_bytes(), 256);
+        assert_eq!(Sizes::new(0, usize::MAX, 0).ordinary_bytes(), 256);
         assert_eq!(
-            Sizes::new(usize::MAX, usize::MAX).ordinary_bytes(),
+            Sizes::new(usize::MAX, usize::MAX, 0).ordinary_bytes(),
             64 * MIB
         );
-        assert_eq!(Sizes::new(100_000, usize::MAX).ordinary_bytes(), 128 * KIB);
+        assert_eq!(
+            Sizes::new(100_000, usize::MAX, 0).ordinary_bytes(),
+            128 * KIB
+        );
     }
 }

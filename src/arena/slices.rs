@@ -1,22 +1,25 @@
 //! Slices in an arena, of any element or of text.
 #![expect(unsafe_code, reason = "writes elements into raw memory")]
-
-mod aligned;
-mod text;
+#![expect(
+    clippy::mut_from_ref,
+    reason = "each call returns memory that no other reference reaches"
+)]
 
 use std::alloc::Layout;
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::values::refuse_destructors;
-use super::{FrameArena, bump::beyond_cursor};
+use super::{FrameArena, bump::beyond_cursor, dangling};
 use crate::error::{ArenaError, fail};
 
+/// The largest alignment that `#[repr(align)]` allows.
+const MAX_ALIGN: usize = 1 << 29;
+
 /// # Slices that this system reads and writes
-#[expect(
-    clippy::mut_from_ref,
-    reason = "each call returns memory that no other reference reaches"
-)]
+///
+/// Each method panics with the text of the [`ArenaError`] if memory is refused, and has a `try_` twin that
+/// returns the error.
 impl FrameArena {
     /// Allocates a copy of a slice of plain data.
     ///
@@ -27,27 +30,21 @@ impl FrameArena {
     /// sorted.sort();
     /// assert_eq!(sorted, [1, 2, 3]);
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn alloc_slice_copy<T: Copy>(&self, source: &[T]) -> &mut [T] {
         match self.take(size_of_val(source), beyond_cursor(align_of::<T>())) {
-            // SAFETY: the memory was taken for as many elements.
+            // SAFETY: the memory was taken for this many elements.
             Some(memory) => unsafe { copy_to(memory, source) },
             None => self.alloc_slice_copy_slow(source),
         }
     }
 
-    /// Allocates a copy of a slice, like [`alloc_slice_copy`](Self::alloc_slice_copy).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Allocates as [`alloc_slice_copy`](Self::alloc_slice_copy) does, or returns an error.
     #[inline]
     pub fn try_alloc_slice_copy<T: Copy>(&self, source: &[T]) -> Result<&mut [T], ArenaError> {
         let memory = self.try_take_slice::<T>(Layout::for_value(source))?;
-        // SAFETY: the memory was taken for as many elements.
+        // SAFETY: the memory was taken for this many elements.
         Ok(unsafe { copy_to(memory, source) })
     }
 
@@ -59,19 +56,13 @@ impl FrameArena {
     /// let histogram = arena.alloc_slice_fill_copy(16, 0_u32);
     /// histogram[3] += 1;
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn alloc_slice_fill_copy<T: Copy>(&self, len: usize, value: T) -> &mut [T] {
         self.make_slice(len, |_| value)
     }
 
-    /// Allocates a slice of copies, like [`alloc_slice_fill_copy`](Self::alloc_slice_fill_copy).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Allocates as [`alloc_slice_fill_copy`](Self::alloc_slice_fill_copy) does, or returns an error.
     #[inline]
     pub fn try_alloc_slice_fill_copy<T: Copy>(
         &self,
@@ -83,7 +74,7 @@ impl FrameArena {
 
     /// Allocates a slice of `len` elements, each made from its index.
     ///
-    /// `make` may use the arena. If it panics, the space is used up until the next reset.
+    /// `make` may use the arena. If it panics, the space stays in use until the next reset.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -91,9 +82,6 @@ impl FrameArena {
     /// let squares = arena.alloc_slice_fill_with(4, |index| index * index);
     /// assert_eq!(squares, [0, 1, 4, 9]);
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn alloc_slice_fill_with<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
@@ -101,10 +89,8 @@ impl FrameArena {
         self.make_slice(len, make)
     }
 
-    /// Allocates a slice, like [`alloc_slice_fill_with`](Self::alloc_slice_fill_with).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; `make` is not called then.
+    /// Allocates as [`alloc_slice_fill_with`](Self::alloc_slice_fill_with) does, or returns an error
+    /// without calling `make`.
     #[inline]
     pub fn try_alloc_slice_fill_with<T>(
         &self,
@@ -115,8 +101,9 @@ impl FrameArena {
         self.try_make_slice(len, make)
     }
 
-    /// Fills a slice. If `make` panics, what it made so far is forgotten: callers refuse types
-    /// with a destructor, each by itself, so that the compiler names the user's line.
+    /// Allocates and fills a slice. If `make` panics, the elements made so far are leaked, so callers must
+    /// refuse types with a destructor. Each caller does so itself, so that the compiler reports the user's
+    /// line.
     #[inline(always)]
     #[track_caller]
     fn make_slice<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
@@ -132,7 +119,7 @@ impl FrameArena {
         unsafe { fill(memory, len, make) }
     }
 
-    /// Fills a slice, like [`make_slice`](Self::make_slice).
+    /// Allocates and fills a slice, like [`make_slice`](Self::make_slice).
     #[inline(always)]
     fn try_make_slice<T>(
         &self,
@@ -144,7 +131,7 @@ impl FrameArena {
         Ok(unsafe { fill(memory.cast(), len, make) })
     }
 
-    /// Takes memory for elements of `T`, as many as `layout` has room for.
+    /// Takes memory for a slice of `T` with this layout.
     #[inline(always)]
     fn try_take_slice<T>(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
@@ -159,7 +146,7 @@ impl FrameArena {
         Ok(self.try_take_slice::<T>(array_layout::<T>(len)?)?.cast())
     }
 
-    /// Takes memory for `len` elements of `T`, if the active block has it.
+    /// Takes memory for `len` elements of `T`, if the active block has room.
     #[inline(always)]
     pub(crate) fn take_elements_of_block<T>(&self, len: usize) -> Option<NonNull<[T]>> {
         let layout = array_layout::<T>(len).ok()?;
@@ -172,13 +159,95 @@ impl FrameArena {
     #[track_caller]
     fn alloc_slice_copy_slow<T: Copy>(&self, source: &[T]) -> &mut [T] {
         let memory = self.alloc_layout_slow(Layout::for_value(source));
-        // SAFETY: the memory was taken for as many elements.
+        // SAFETY: the memory was taken for this many elements.
         unsafe { copy_to(memory, source) }
+    }
+
+    /// Allocates a slice of `len` copies of `value` that starts at a multiple of `ALIGN`.
+    ///
+    /// For SIMD lanes, cache lines (64) and pages (4096). `ALIGN` must be a power of two up to 2^29, which is
+    /// checked at compile time. An `ALIGN` below the alignment of `T` has no effect.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let lanes = arena.alloc_slice_aligned::<64, _>(8, 1.5_f32);
+    /// assert_eq!(lanes.as_ptr().addr() % 64, 0);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn alloc_slice_aligned<const ALIGN: usize, T: Copy>(
+        &self,
+        len: usize,
+        value: T,
+    ) -> &mut [T] {
+        const { refuse_alignment(ALIGN) };
+        match self.try_make_aligned::<ALIGN, T>(len, value) {
+            Ok(slice) => slice,
+            Err(error) => fail(error),
+        }
+    }
+
+    /// Allocates as [`alloc_slice_aligned`](Self::alloc_slice_aligned) does, or returns an error.
+    #[inline]
+    pub fn try_alloc_slice_aligned<const ALIGN: usize, T: Copy>(
+        &self,
+        len: usize,
+        value: T,
+    ) -> Result<&mut [T], ArenaError> {
+        const { refuse_alignment(ALIGN) };
+        self.try_make_aligned::<ALIGN, T>(len, value)
+    }
+
+    /// Makes an aligned slice. Callers must refuse invalid alignments. Each does so itself, so that the
+    /// compiler reports the user's line.
+    #[inline]
+    fn try_make_aligned<const ALIGN: usize, T: Copy>(
+        &self,
+        len: usize,
+        value: T,
+    ) -> Result<&mut [T], ArenaError> {
+        // An array that has a layout, but not with this alignment, is within `MAX_ALIGN` of the largest
+        // possible size: it is too long.
+        let Ok(layout) = array_layout::<T>(len)?.align_to(ALIGN) else {
+            return Err(too_long::<T>(len));
+        };
+        let memory = match layout.size() {
+            0 => dangling(layout),
+            _ => self.try_alloc_layout(layout)?,
+        };
+        // SAFETY: the memory was taken for `len` elements, with at least their alignment.
+        Ok(unsafe { fill(memory, len, |_| value) })
+    }
+
+    /// Allocates a copy of a string.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArena;
+    /// let arena = FrameArena::new(4096);
+    /// let name = arena.alloc_str("Ferris");
+    /// name.make_ascii_uppercase();
+    /// assert_eq!(name, "FERRIS");
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn alloc_str(&self, source: &str) -> &mut str {
+        let bytes = self.alloc_slice_copy(source.as_bytes());
+        // SAFETY: the bytes are a copy of a `str`.
+        unsafe { std::str::from_utf8_unchecked_mut(bytes) }
+    }
+
+    /// Allocates as [`alloc_str`](Self::alloc_str) does, or returns an error.
+    #[inline]
+    pub fn try_alloc_str(&self, source: &str) -> Result<&mut str, ArenaError> {
+        let bytes = self.try_alloc_slice_copy(source.as_bytes())?;
+        // SAFETY: the bytes are a copy of a `str`.
+        Ok(unsafe { std::str::from_utf8_unchecked_mut(bytes) })
     }
 }
 
 /// # Safety
-/// `memory` was taken for as many elements as `source` has, and for this call.
+/// `memory` must have been taken for this call, with room for the elements of `source`.
 #[inline(always)]
 unsafe fn copy_to<'a, T: Copy>(memory: NonNull<u8>, source: &[T]) -> &'a mut [T] {
     let place = memory.cast::<T>().as_ptr();
@@ -189,7 +258,7 @@ unsafe fn copy_to<'a, T: Copy>(memory: NonNull<u8>, source: &[T]) -> &'a mut [T]
 }
 
 /// # Safety
-/// `memory` was taken for `len` elements, and for this call.
+/// `memory` must have been taken for this call, with room for `len` elements.
 #[inline(always)]
 unsafe fn fill<'a, T>(
     memory: NonNull<u8>,
@@ -201,7 +270,7 @@ unsafe fn fill<'a, T>(
         let value = make(index);
         // SAFETY: the index is in bounds of the memory taken.
         let element = unsafe { place.add(index) };
-        // SAFETY: as above. If `make` panics, what was written is forgotten: it has no destructor.
+        // SAFETY: the slot is fresh memory. Elements that are leaked if `make` panics have no destructor.
         unsafe { element.write(value) };
     }
     // SAFETY: all elements are initialised, and no other reference reaches them.
@@ -209,14 +278,22 @@ unsafe fn fill<'a, T>(
 }
 
 #[inline(always)]
-fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
+pub(crate) fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
     Layout::array::<T>(len).map_err(|_| too_long::<T>(len))
 }
 
 #[cold]
-fn too_long<T>(len: usize) -> ArenaError {
+pub(crate) fn too_long<T>(len: usize) -> ArenaError {
     ArenaError::TooLong {
         len,
         element_bytes: size_of::<T>(),
     }
+}
+
+/// Refuses invalid alignments at compile time.
+const fn refuse_alignment(align: usize) {
+    assert!(
+        align.is_power_of_two() && align <= MAX_ALIGN,
+        "`ALIGN` must be a power of two, and at most 2^29"
+    );
 }

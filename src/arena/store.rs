@@ -1,4 +1,4 @@
-//! The store: where blocks wait that no arena holds, and the limit on all of them.
+//! The store: the free blocks, and the limit on all blocks.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -6,83 +6,47 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{OnceLock, PoisonError};
 
 use super::block::{self, Block, HEADER_BYTES, Stack};
+use super::free::{self, Free, Window};
 use super::sizes::{Request, Sizes};
 use super::sync::{AtomicU32, AtomicUsize, Mutex, MutexGuard};
-use crate::settings::FrameArenaSettings;
+use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings};
 
-/// Blocks are kept by the power of two that they have room for. Class 0 is for those below 256
-/// bytes, which a budget leaves when it runs out: no request is that small.
-const CLASSES: usize = usize::BITS as usize - FIRST_SHIFT;
-const _: () = assert!(CLASSES <= u64::BITS as usize);
-const FIRST_SHIFT: usize = 7;
-
-/// A free block of up to so many classes above the one asked for will do.
-const CLASSES_ABOVE: usize = 2;
-
-/// A block takes at most this part of what a budget has left, unless an allocation needs more.
+/// A new block takes at most a quarter of the remaining budget, unless an allocation needs more.
 const BUDGET_PART: usize = 4;
 
-/// The window of a trim has at most this many steps.
-const MAX_STEPS: usize = 16;
-
-/// Less memory than this is not worth giving back from within a block.
-const MIN_TRIM_BYTES: usize = 64 << 10;
+/// The most bytes that are pretouched. A system that runs out of memory kills the process instead of refusing.
+const MAX_PRETOUCH_BYTES: usize = 1 << 30;
 
 /// The blocks of all workers, generations and scratch of one `FrameArenas`, or of one standalone
 /// arena.
 ///
-/// An arena takes a block when it is full and gives it back when its data need not live any more. The
-/// block given back last is taken first: it is the one most likely to be in the cache.
+/// An arena takes a block when it is full, and gives it back when its data is no longer needed. The block
+/// returned last is taken first: it is most likely to be in the cache.
 ///
-/// The lock is held for a few instructions at a time. Nothing allocates, frees or drops values
-/// meanwhile, because the global allocator and destructors may be a user's own and use the arenas.
+/// The lock is held for a few instructions at a time. Nothing is allocated, freed or dropped under it,
+/// because a user's global allocator or destructor may use the arenas.
 pub(crate) struct Store {
     sizes: Sizes,
+    /// The size class of the arenas' first blocks.
+    first_class: usize,
+    /// The size class of ordinary blocks.
+    ordinary_class: usize,
     limit_bytes: usize,
     free: Mutex<Free>,
-    /// Allocations that a limit refused since the last [`take_refusals`](Self::take_refusals).
+    /// Allocations refused by a limit since the last [`take_refusals`](Self::take_refusals).
     refusals: AtomicU32,
-    /// The largest of all of them.
+    /// The size of the largest allocation ever refused by a limit.
     largest_refusal_bytes: AtomicUsize,
-    /// The type of the pace that the arenas belong to, if it is not the frame: for errors.
+    /// The type name of the arenas' pace, for errors. Unset if the pace is the frame.
     pace: OnceLock<&'static str>,
 }
 
-/// What the lock protects.
-struct Free {
-    classes: [Class; CLASSES],
-    /// Bytes of all blocks, free or in an arena.
-    reserved_bytes: usize,
-    /// Bytes of the free ones.
-    free_bytes: usize,
-    /// Bytes of those that task arenas hold.
-    task_bytes: usize,
-    /// Whether the owner is gone, so that blocks are freed as they come back.
-    is_closed: bool,
-    /// A bit for each class that has had a block.
-    used_classes: u64,
-    /// Steps since the last window ended.
-    steps: usize,
-}
-
-/// The free blocks whose size has the same power of two.
-#[derive(Default)]
-struct Class {
-    blocks: Stack,
-    /// The fewest blocks that were free since the last step of the window: so many were not needed.
-    fewest_free: u32,
-    /// The same of the steps before, the last one first.
-    window: [u32; MAX_STEPS],
-    /// The most bytes in use in one block, in this window and the one before.
-    most_used_bytes: [usize; 2],
-}
-
-/// Who had no room for a block.
+/// The reason why no block could be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The budget.
+    /// The budget is exhausted.
     ByBudget,
-    /// The global allocator.
+    /// The global allocator refused.
     ByAllocator,
 }
 
@@ -91,59 +55,34 @@ pub(super) enum Refused {
 pub(crate) struct Memory {
     /// Bytes taken from the global allocator.
     pub(crate) reserved_bytes: usize,
-    /// Bytes of them that no arena holds.
+    /// Bytes of the free blocks.
     pub(crate) free_bytes: usize,
-    /// Bytes of them that task arenas hold.
+    /// Bytes of the blocks that task arenas hold.
     pub(crate) task_bytes: usize,
 }
 
-/// How long free blocks are kept: the window of a trim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// Periods in a step.
-    pub(crate) step_periods: u32,
-    steps: usize,
-}
-
-impl Window {
-    /// Divides `periods` into steps, so that a trim is late by an eighth at most.
-    pub(crate) fn of(periods: u32) -> Self {
-        let step_periods = periods.div_ceil(MAX_STEPS as u32).max(1);
-        Self {
-            step_periods,
-            steps: periods.div_ceil(step_periods).max(1) as usize,
-        }
-    }
-}
-
 impl Store {
-    pub(crate) fn new(settings: &FrameArenaSettings) -> Self {
+    /// Creates a store for arenas whose first block has at most `first_bytes`.
+    pub(crate) fn new(settings: &FrameArenaSettings, first_bytes: usize) -> Self {
         let limit_bytes = settings.budget_bytes.unwrap_or(usize::MAX);
+        let sizes = Sizes::new(settings.block_bytes, limit_bytes, first_bytes);
         Self {
-            sizes: Sizes::new(settings.block_bytes, limit_bytes),
+            sizes,
+            first_class: free::class_of(FIRST_BLOCK_BYTES),
+            ordinary_class: free::class_of(sizes.ordinary_bytes()),
             limit_bytes,
-            free: Mutex::new(Free {
-                classes: std::array::from_fn(|_| Class::default()),
-                reserved_bytes: 0,
-                free_bytes: 0,
-                task_bytes: 0,
-                is_closed: false,
-                used_classes: 0,
-                steps: 0,
-            }),
+            free: Mutex::new(Free::default()),
             refusals: AtomicU32::new(0),
             largest_refusal_bytes: AtomicUsize::new(0),
             pace: OnceLock::new(),
         }
     }
 
-    /// Makes ordinary blocks until `bytes` of them are free, as far as the budget has room, and writes
-    /// to each of their pages.
+    /// Makes ordinary blocks of at least `bytes` in total, up to the budget and [`MAX_PRETOUCH_BYTES`], and
+    /// writes to each of their pages.
     pub(crate) fn pretouch(&self, bytes: usize) {
         let block_bytes = self.sizes.ordinary_bytes();
-        // Beyond the budget, each block would take the place of the one before.
-        let most = self.limit_bytes / block_bytes;
-        for _ in 0..bytes.div_ceil(block_bytes).min(most) {
+        for _ in 0..blocks_to_pretouch(bytes, block_bytes, self.limit_bytes) {
             let Ok(mut block) = self.make(block_bytes) else {
                 return;
             };
@@ -160,7 +99,7 @@ impl Store {
         self.limit_bytes
     }
 
-    /// Returns how much memory there is.
+    /// Returns the current memory figures.
     pub(crate) fn memory(&self) -> Memory {
         let free = self.lock();
         Memory {
@@ -170,29 +109,28 @@ impl Store {
         }
     }
 
-    /// Counts a block as a task arena's until it comes back.
+    /// Counts a block as held by a task arena until it is returned.
     pub(super) fn count_for_task(&self, block: &mut Block) {
         block.set_of_task(true);
         self.lock().task_bytes += block.bytes();
     }
 
-    /// Returns the bytes that arenas may still take: what the limit leaves, and what is free.
+    /// Returns the bytes that arenas may still take: the rest of the limit and the free blocks.
     pub(super) fn remaining_bytes(&self) -> usize {
         let memory = self.memory();
         self.limit_bytes - (memory.reserved_bytes - memory.free_bytes)
     }
 
-    /// Takes a free block, or makes one.
-    pub(super) fn take(&self, request: Request) -> Result<Block, Refused> {
-        if let Some(block) = self.lock().take(request) {
-            return Ok(block);
-        }
-        self.take_new(request)
+    /// Takes a free block.
+    #[inline]
+    pub(super) fn take_free(&self, request: Request) -> Option<Block> {
+        self.lock().take(request, self.ordinary_class)
     }
 
-    /// Makes a block of the size wanted, or the largest one below it that budget and allocator allow.
+    /// Makes a block of the wanted size, or a smaller one that still fits the request if the budget or the
+    /// allocator refuses.
     #[cold]
-    fn take_new(&self, request: Request) -> Result<Block, Refused> {
+    pub(super) fn take_new(&self, request: Request) -> Result<Block, Refused> {
         let fair_bytes = (self.remaining_bytes() / BUDGET_PART).max(request.needed_bytes);
         let mut bytes = request.wanted_bytes.min(fair_bytes);
         loop {
@@ -204,17 +142,17 @@ impl Store {
         }
     }
 
-    /// Makes a block with `bytes` behind its header.
+    /// Makes a block with `bytes` after its header.
     pub(super) fn make_for(&self, bytes: usize) -> Result<Block, Refused> {
         self.make(bytes.saturating_add(HEADER_BYTES))
     }
 
-    /// Makes a block. Free ones are given up for it where the budget or the allocator refuse.
+    /// Makes a block. Free blocks are freed first if the budget or the allocator refuses.
     fn make(&self, bytes: usize) -> Result<Block, Refused> {
         let bytes = block::rounded_up(bytes).ok_or(Refused::ByAllocator)?;
         let given_up = self.lock().reserve(bytes, self.limit_bytes)?;
         drop(given_up);
-        let class = class_of(bytes);
+        let class = free::class_of(bytes);
         let block = Block::new(bytes, class).or_else(|| {
             self.clear();
             Block::new(bytes, class)
@@ -225,22 +163,31 @@ impl Store {
         block.ok_or(Refused::ByAllocator)
     }
 
-    /// Locks the store for giving blocks back.
+    /// Starts to give blocks back.
+    #[inline]
     pub(crate) fn returning(&self) -> Returning<'_> {
         Returning {
-            free: self.lock(),
-            unwanted: Stack::default(),
+            store: self,
+            first: Stack::default(),
+            others: Stack::default(),
+            is_idle: false,
         }
+    }
+
+    /// Starts to give blocks back that were not needed since the last step of the window.
+    pub(crate) fn returning_idle(&self) -> Returning<'_> {
+        let mut returning = self.returning();
+        returning.is_idle = true;
+        returning
     }
 
     /// Frees all blocks that no arena holds.
     pub(crate) fn clear(&self) {
-        let freed = self.lock().clear();
-        drop(freed);
+        let _freed = self.lock().clear();
     }
 
-    /// Frees all blocks that no arena holds, now and from now on: the owner of the store is gone, and
-    /// arenas that leases keep alive give their blocks back one by one.
+    /// Frees all blocks that no arena holds, and from now on each returned block. Called when the store's
+    /// owner is dropped: arenas that leases keep alive return their blocks later.
     pub(crate) fn close(&self) {
         let mut free = self.lock();
         free.is_closed = true;
@@ -249,35 +196,20 @@ impl Store {
         drop(freed);
     }
 
-    /// Ends a step of the window, frees the blocks that were not needed within it, and returns their
-    /// bytes.
+    /// Ends a step of the window, frees surplus blocks, and returns their bytes.
     #[cold]
     pub(crate) fn step_trim(&self, window: Window) -> usize {
-        let mut freed = Stack::default();
-        let mut free = self.lock();
-        free.steps += 1;
-        let is_end = free.steps >= window.steps;
-        if is_end {
-            free.steps = 0;
-        }
-        for index in free.used() {
-            free.classes[index].step(window.steps, is_end, &mut freed);
-        }
-        let freed_bytes = freed.bytes();
-        free.free_bytes -= freed_bytes;
-        free.reserved_bytes -= freed_bytes;
-        drop(free);
-        drop(freed);
-        freed_bytes
+        let freed = self.lock().step(window);
+        freed.bytes()
     }
 
-    /// Names the pace that the arenas belong to, once.
+    /// Sets the arenas' pace. Only the first call has an effect.
     #[cfg(feature = "bevy")]
     pub(crate) fn set_pace(&self, type_name: &'static str) {
         self.pace.get_or_init(|| type_name);
     }
 
-    /// Returns the pace that the arenas belong to, if it is not the frame.
+    /// Returns the arenas' pace, or `None` if it is the frame.
     pub(super) fn pace(&self) -> Option<&'static str> {
         self.pace.get().copied()
     }
@@ -293,15 +225,16 @@ impl Store {
         self.largest_refusal_bytes.load(Relaxed)
     }
 
-    /// Returns the refusals since the last [`take_refusals`](Self::take_refusals), and leaves them.
+    /// Returns the refusals since the last [`take_refusals`](Self::take_refusals), without resetting the
+    /// count.
     #[cfg(feature = "bevy")]
     pub(crate) fn refusals_so_far(&self) -> u32 {
         self.refusals.load(Relaxed)
     }
 
-    /// Returns the refusals since the last call.
+    /// Returns the refusals since the last call, and resets the count.
     pub(crate) fn take_refusals(&self) -> u32 {
-        // Without a refusal there is nothing to exchange, which is slower than a look.
+        // A load is cheaper than a swap, and most periods have no refusals.
         match self.refusals.load(Relaxed) {
             0 => 0,
             _ => self.refusals.swap(0, Relaxed),
@@ -324,143 +257,80 @@ impl fmt::Debug for Store {
     }
 }
 
-/// Gives blocks back to a store, which is locked meanwhile.
+/// Returns the number of blocks to pretouch.
+fn blocks_to_pretouch(bytes: usize, block_bytes: usize, limit_bytes: usize) -> usize {
+    // Beyond the budget, each new block would replace the one before.
+    let most = limit_bytes.min(MAX_PRETOUCH_BYTES) / block_bytes;
+    bytes.div_ceil(block_bytes).min(most)
+}
+
+/// Blocks on their way back to a store. They are all returned at once when this is dropped.
+///
+/// The store is not locked until then, so that arenas can be measured and emptied in one pass.
 pub(crate) struct Returning<'a> {
-    free: MutexGuard<'a, Free>,
-    /// Blocks that the store does not want. Dropped after `free`, so after the lock is released.
-    unwanted: Stack,
+    store: &'a Store,
+    /// Blocks of the class of first blocks, the most frequent: each worker of a period returns one.
+    first: Stack,
+    others: Stack,
+    /// Whether none of the blocks was needed since the last step of the window.
+    is_idle: bool,
 }
 
 impl Returning<'_> {
-    /// Gives a block back.
+    /// Adds a block to be returned.
     #[inline]
-    pub(super) fn put(&mut self, mut block: Block) {
-        if block.set_of_task(false) {
-            self.free.task_bytes -= block.bytes();
-        }
-        if self.free.is_closed {
-            self.free.reserved_bytes -= block.bytes();
-            self.unwanted.push(block);
-        } else {
-            self.free.put(block);
-        }
-    }
-}
-
-impl Free {
-    /// Takes the block that was given back last, of the smallest class that has one.
-    #[inline]
-    fn take(&mut self, request: Request) -> Option<Block> {
-        let first = class_for(request.least_bytes);
-        let last = class_for(request.wanted_bytes) + CLASSES_ABOVE;
-        let classes = self.classes.get_mut(first..)?;
-        let block = classes
-            .iter_mut()
-            .take(last + 1 - first)
-            .find_map(Class::take)?;
-        self.free_bytes -= block.bytes();
-        Some(block)
-    }
-
-    #[inline]
-    fn put(&mut self, mut block: Block) {
-        self.free_bytes += block.bytes();
-        let class = &mut self.classes[block.class()];
-        if block.bytes() > 2 * MIN_TRIM_BYTES {
-            let used_bytes = block.used_bytes();
-            block.note_touched(used_bytes);
-            let [most_used_bytes, _] = &mut class.most_used_bytes;
-            *most_used_bytes = used_bytes.max(*most_used_bytes);
-        }
-        class.blocks.push(block);
-    }
-
-    /// Counts a block of `bytes` that is about to be made, if the limit has room for it, and returns
-    /// the free blocks that have to be given up for it.
-    fn reserve(&mut self, bytes: usize, limit_bytes: usize) -> Result<Stack, Refused> {
-        let held_bytes = self.reserved_bytes - self.free_bytes;
-        let fits = |others: usize| {
-            others
-                .checked_add(bytes)
-                .is_some_and(|sum| sum <= limit_bytes)
+    pub(super) fn put(&mut self, block: Block) {
+        let blocks = match block.is_plain(self.store.first_class) {
+            true => &mut self.first,
+            false => &mut self.others,
         };
-        if !fits(held_bytes) {
-            return Err(Refused::ByBudget);
-        }
-        let mut given_up = Stack::default();
-        // The largest first: they are the rarest needed.
-        for index in self.used().rev() {
-            while !fits(self.reserved_bytes)
-                && let Some(block) = self.classes[index].take()
-            {
-                self.free_bytes -= block.bytes();
-                self.reserved_bytes -= block.bytes();
-                given_up.push(block);
-            }
-        }
-        self.reserved_bytes += bytes;
-        self.used_classes |= 1 << class_of(bytes);
-        Ok(given_up)
+        blocks.push(block);
     }
 
-    fn clear(&mut self) -> Stack {
-        let mut freed = Stack::default();
-        for index in self.used() {
-            let class = &mut self.classes[index];
-            class.fewest_free = 0;
-            std::mem::take(&mut class.blocks).append_to(&mut freed);
+    fn put_all(&mut self) {
+        let mut others = Stack::default();
+        if self.others.len() > 0 {
+            // The block pushed first goes first, so that the last one ends up on top.
+            self.others.drain(|block| others.push(block));
         }
-        self.reserved_bytes -= self.free_bytes;
-        self.free_bytes = 0;
-        freed
-    }
-
-    /// Returns the classes that have had a block.
-    fn used(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
-        let used = self.used_classes;
-        (0..CLASSES).filter(move |index| used >> index & 1 == 1)
+        let mut free = self.store.lock();
+        others.drain(|block| free.put(block, self.is_idle, &mut self.others));
+        free.put_equal(&mut self.first, self.store.first_class, self.is_idle);
+        // Blocks that a closed store rejects are freed with `self`, after the lock is released.
     }
 }
 
-impl Class {
+impl Drop for Returning<'_> {
     #[inline]
-    fn take(&mut self) -> Option<Block> {
-        let block = self.blocks.pop()?;
-        self.fewest_free = self.fewest_free.min(self.blocks.len() as u32);
-        Some(block)
-    }
-
-    /// Moves the window of `steps` on, and adds the blocks to `freed` that were not needed within it.
-    fn step(&mut self, steps: usize, is_end: bool, freed: &mut Stack) {
-        self.window.rotate_right(1);
-        self.window[0] = self.fewest_free;
-        let window = &mut self.window[..steps.min(MAX_STEPS)];
-        let fewest = window.iter().copied().min().unwrap_or(0);
-        let surplus = self.blocks.split_off_lowest(fewest as usize);
-        for step in window {
-            *step -= surplus.len() as u32;
+    fn drop(&mut self) {
+        if self.first.len() + self.others.len() > 0 {
+            self.put_all();
         }
-        surplus.append_to(freed);
-        if is_end {
-            // A large block that was once full is not kept for a list that has become short.
-            let [now, before] = self.most_used_bytes;
-            let enough_bytes = 2 * (now.max(before) / 4 * 5).max(MIN_TRIM_BYTES);
-            let is_oversized = |block: &Block| block.touched_bytes() > enough_bytes;
-            self.blocks.extract(is_oversized).append_to(freed);
-            self.most_used_bytes = [0, now];
-        }
-        self.fewest_free = self.blocks.len() as u32;
     }
 }
 
-/// Returns the class whose blocks all have room for `bytes`, a power of two.
-#[inline]
-fn class_for(bytes: usize) -> usize {
-    debug_assert!(bytes.is_power_of_two() && bytes > 1 << FIRST_SHIFT);
-    bytes.ilog2() as usize - FIRST_SHIFT
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns the class of a block of `bytes`: the largest that it has room for.
-fn class_of(bytes: usize) -> usize {
-    (bytes.ilog2() as usize).saturating_sub(FIRST_SHIFT)
+    #[test]
+    fn pretouching_ends_at_the_budget_and_at_a_gibibyte() {
+        const KIB: usize = 1 << 10;
+        const GIB: usize = 1 << 30;
+        for (bytes, block_bytes, limit_bytes, blocks) in [
+            (0, KIB, usize::MAX, 0),
+            (1, KIB, usize::MAX, 1),
+            (KIB + 1, KIB, usize::MAX, 2),
+            (10 * KIB, KIB, 5 * KIB - 1, 4),
+            (usize::MAX, KIB, 5 * KIB, 5),
+            (GIB, KIB, usize::MAX, 1 << 20),
+            (GIB + 1, KIB, usize::MAX, 1 << 20),
+            (usize::MAX, KIB, usize::MAX, 1 << 20),
+            // One block alone would be more than that.
+            (1, GIB + 1, usize::MAX, 0),
+        ] {
+            let found = blocks_to_pretouch(bytes, block_bytes, limit_bytes);
+            assert_eq!(found, blocks, "{bytes}, {block_bytes}, {limit_bytes}");
+        }
+    }
 }

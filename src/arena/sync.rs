@@ -1,4 +1,4 @@
-//! The locks and atomics of the store; tests/loom has others in their place.
+//! The locks and atomics of the store. In tests/loom, those of loom replace them.
 #![forbid(unsafe_code)]
 
 pub(super) use std::sync::atomic::{AtomicU32, AtomicUsize};

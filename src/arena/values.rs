@@ -1,5 +1,9 @@
 //! Single values in an arena.
 #![expect(unsafe_code, reason = "writes values into raw memory")]
+#![expect(
+    clippy::mut_from_ref,
+    reason = "each call returns memory that no other reference reaches"
+)]
 
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, needs_drop};
@@ -10,17 +14,13 @@ use crate::error::{ArenaError, fail};
 
 /// # Values that this system reads and writes
 ///
-/// Each method panics where memory is refused, and has a twin that begins with `try_` and returns the
-/// [`ArenaError`].
-#[expect(
-    clippy::mut_from_ref,
-    reason = "each call returns memory that no other reference reaches"
-)]
+/// Each method panics with the text of the [`ArenaError`] if memory is refused, and has a `try_` twin that
+/// returns the error.
 impl FrameArena {
-    /// Allocates raw memory, not initialised: for types that build themselves in place.
+    /// Allocates uninitialised memory, e.g. for types that are built in place.
     ///
-    /// A pointer to zero bytes is aligned, and no more. It takes no memory but what there is up to
-    /// its alignment in the active block, if that is beyond eight; so it never fails.
+    /// A zero-sized request returns an aligned dangling pointer and never fails. Alignments above 8 may
+    /// advance the cursor.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -30,9 +30,6 @@ impl FrameArena {
     /// let page = arena.alloc_layout(Layout::from_size_align(100, 4096).unwrap());
     /// assert_eq!(page.addr().get() % 4096, 0);
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn alloc_layout(&self, layout: Layout) -> NonNull<u8> {
@@ -42,10 +39,7 @@ impl FrameArena {
         }
     }
 
-    /// Allocates raw memory, like [`alloc_layout`](Self::alloc_layout).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Allocates as [`alloc_layout`](Self::alloc_layout) does, or returns an error.
     #[inline]
     pub fn try_alloc_layout(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
         match self.take(layout.size(), layout.align()) {
@@ -56,8 +50,8 @@ impl FrameArena {
 
     /// Allocates a value, which lives as long as the arena is borrowed.
     ///
-    /// `alloc` rejects types with a destructor at compile time, because it would never run it: put
-    /// those into a [`FrameBox`](crate::FrameBox), or [`share`](Self::share) them.
+    /// `alloc` rejects types with a destructor at compile time, because the destructor would never run. Put
+    /// such values into a [`FrameBox`](crate::FrameBox), or [`share`](Self::share) them.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -66,9 +60,6 @@ impl FrameArena {
     /// position[1] += 0.5;
     /// assert_eq!(position, &[1.0, 2.5, 3.0]);
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline(always)]
     #[track_caller]
     pub fn alloc<T>(&self, value: T) -> &mut T {
@@ -76,22 +67,19 @@ impl FrameArena {
         self.alloc_undropped(value)
     }
 
-    /// Allocates a value, like [`alloc`](Self::alloc).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Allocates as [`alloc`](Self::alloc) does, or returns an error.
     #[inline]
     pub fn try_alloc<T>(&self, value: T) -> Result<&mut T, ArenaError> {
         const { refuse_destructors::<T>() };
         let memory = self.try_take_for::<T>()?;
-        // SAFETY: `try_take_for` gives memory for a `T`.
+        // SAFETY: `try_take_for` returns memory for a `T`.
         Ok(unsafe { put(memory, value) })
     }
 
-    /// Allocates the value that `make` returns, made in place where the compiler can.
+    /// Allocates the value that `make` returns, built in place if the compiler can.
     ///
-    /// Worth it for large values, which `alloc` may first build on the stack and then copy. `make`
-    /// may use the arena. If it panics, the space is used up until the next reset.
+    /// Useful for large values, which `alloc` may first build on the stack and then copy. `make` may use the
+    /// arena. If it panics, the space stays in use until the next reset.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArena;
@@ -99,9 +87,6 @@ impl FrameArena {
     /// let grid = arena.alloc_with(|| [[0_u32; 64]; 64]);
     /// grid[3][5] = 1;
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline(always)]
     #[track_caller]
     pub fn alloc_with<T>(&self, make: impl FnOnce() -> T) -> &mut T {
@@ -111,15 +96,13 @@ impl FrameArena {
         unsafe { put(memory, make()) }
     }
 
-    /// Allocates the value that `make` returns, like [`alloc_with`](Self::alloc_with).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; `make` is not called then.
+    /// Allocates as [`alloc_with`](Self::alloc_with) does, or returns an error
+    /// without calling `make`.
     #[inline(always)]
     pub fn try_alloc_with<T>(&self, make: impl FnOnce() -> T) -> Result<&mut T, ArenaError> {
         const { refuse_destructors::<T>() };
         let memory = self.try_take_for::<T>()?;
-        // SAFETY: `try_take_for` gives memory for a `T`.
+        // SAFETY: `try_take_for` returns memory for a `T`.
         Ok(unsafe { put(memory, make()) })
     }
 
@@ -128,11 +111,11 @@ impl FrameArena {
     #[track_caller]
     pub(crate) fn alloc_undropped<T>(&self, value: T) -> &mut T {
         match self.take_for::<T>() {
-            // SAFETY: `take_for` gives memory for a `T`.
+            // SAFETY: `take_for` returns memory for a `T`.
             Some(memory) => unsafe { put(memory, value) },
             None if fits_register::<T>() => self.alloc_slow(value),
-            // A copy that only this path needs: where `value` itself is passed in memory, the
-            // fast path would have to write it there first.
+            // Only this path copies the value. If `value` itself were passed in memory, the fast path would
+            // have to write it there first.
             // SAFETY: the original is not used again, and `ManuallyDrop` keeps it from being dropped.
             None => unsafe { self.alloc_copy_slow(&ManuallyDrop::new(value)) },
         }
@@ -147,7 +130,7 @@ impl FrameArena {
         self.take(size_of::<T>(), beyond_cursor(align_of::<T>()))
     }
 
-    /// Takes memory for a `T` from the active block, if something was shared in this arena before.
+    /// Takes memory for a `T` from the active block, if the arena is marked as shared.
     #[inline(always)]
     pub(crate) fn take_shared_for<T>(&self) -> Option<NonNull<u8>> {
         if size_of::<T>() == 0 {
@@ -157,7 +140,7 @@ impl FrameArena {
             .take_shared(size_of::<T>(), beyond_cursor(align_of::<T>()))
     }
 
-    /// Takes memory for a `T`, from another block if need be.
+    /// Takes memory for a `T`, from another block if necessary.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn memory_for<T>(&self) -> NonNull<u8> {
@@ -167,7 +150,7 @@ impl FrameArena {
         }
     }
 
-    /// Takes memory for a `T`, from another block if need be.
+    /// Takes memory for a `T`, from another block if necessary.
     #[inline(always)]
     pub(crate) fn try_take_for<T>(&self) -> Result<NonNull<u8>, ArenaError> {
         match self.take_for::<T>() {
@@ -176,8 +159,8 @@ impl FrameArena {
         }
     }
 
-    // The slow paths carry a value in a register along and return to the caller's caller: nothing
-    // has to be saved across them, which keeps the fast paths free of pushes and pops.
+    // The slow paths take the value in a register and return to the caller's caller. Nothing has to be saved
+    // across them, which keeps pushes and pops out of the fast paths.
 
     #[cold]
     #[inline(never)]
@@ -199,7 +182,7 @@ impl FrameArena {
     }
 
     /// # Safety
-    /// The value moves: the caller neither uses nor drops the original again.
+    /// The value is moved: the caller must neither use nor drop the original again.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -209,15 +192,17 @@ impl FrameArena {
             .cast::<ManuallyDrop<T>>();
         // SAFETY:
         // - the memory was just taken for a `T`, so it is writable and does not overlap `value`;
-        // - the caller gives up the original.
+        // - the caller promises to give up the original.
         unsafe { place.copy_from_nonoverlapping(NonNull::from(value), 1) };
         // SAFETY: the value was just written, and no other reference reaches the memory.
         unsafe { place.as_mut() }
     }
 }
 
+/// Writes a value into fresh memory.
+///
 /// # Safety
-/// `memory` was taken for a `T`, and for this call.
+/// `memory` must have been taken for this call, with the size and alignment of a `T`.
 #[inline(always)]
 pub(crate) unsafe fn put<'a, T>(memory: NonNull<u8>, value: T) -> &'a mut T {
     let mut place = memory.cast::<T>();
@@ -227,12 +212,12 @@ pub(crate) unsafe fn put<'a, T>(memory: NonNull<u8>, value: T) -> &'a mut T {
     unsafe { place.as_mut() }
 }
 
-/// Whether a function takes a `T` in a register rather than in memory.
+/// Returns whether a function takes a `T` in a register rather than in memory.
 const fn fits_register<T>() -> bool {
     size_of::<T>() <= size_of::<usize>()
 }
 
-/// Refuses types whose destructor would be forgotten, when the caller is compiled.
+/// Refuses types with a destructor at compile time, because the destructor would never run.
 pub(crate) const fn refuse_destructors<T>() {
     assert!(
         !needs_drop::<T>(),

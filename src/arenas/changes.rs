@@ -1,12 +1,14 @@
-//! What has changed between two sorted lists, and between the lists of two periods.
+//! The differences between two sorted lists, and between the lists of two periods.
 #![forbid(unsafe_code)]
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::iter::from_fn;
+use std::panic::Location;
 
 use super::FrameArenas;
 use crate::handles::FrameHandle;
+use crate::settings::LivesFor;
 
 /// A difference between two sorted lists; see [`TwoFrames::changes`] and [`changes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,11 +42,6 @@ impl<'a, T> Change<'a, T> {
     }
 
     /// Returns the element, if it was removed.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{Change, changes};
-    /// assert!(changes(&[1, 2], &[2, 3]).filter_map(Change::removed).eq(&[1]));
-    /// ```
     #[inline]
     pub const fn removed(self) -> Option<&'a T> {
         match self {
@@ -54,11 +51,12 @@ impl<'a, T> Change<'a, T> {
     }
 }
 
-/// Compares two sorted lists in one pass, without allocating: for lists that are not in a
+/// Compares two sorted lists in one pass, without allocating. Use it for lists that are not in a
 /// [`TwoFrames`], e.g. those of two leases.
 ///
-/// The changes come in the order of the lists. An element that a list has several times counts as
-/// often. If a list is not sorted, elements that both lists have may be reported as removed and added.
+/// The changes come in the order of the lists. Of equal elements, only those in excess are reported: `[1, 1]`
+/// and `[1]` differ by one removal. If a list is not sorted, elements of both lists may be reported as removed
+/// and added.
 ///
 /// ```
 /// use bevy_frame_arena::{Change, changes};
@@ -74,28 +72,7 @@ pub fn changes<'a, T: Ord>(
     walk(before, now, T::cmp, |_, _| true)
 }
 
-/// Compares two lists that are sorted by a key, in one pass, without allocating: elements with the same key
-/// that differ are [`Changed`](Change::Changed).
-///
-/// ```
-/// use bevy_frame_arena::{Change, changes_by_key};
-///
-/// let before = [("a", 1), ("b", 2)];
-/// let now = [("b", 3), ("c", 4)];
-/// let changes: Vec<_> = changes_by_key(&before, &now, |it| it.0).collect();
-/// let b = Change::Changed { before: &before[1], now: &now[0] };
-/// assert_eq!(changes, [Change::Removed(&("a", 1)), b, Change::Added(&("c", 4))]);
-/// ```
-#[inline]
-pub fn changes_by_key<'a, T: PartialEq, K: Ord>(
-    before: &'a [T],
-    now: &'a [T],
-    mut key: impl FnMut(&T) -> K,
-) -> impl Iterator<Item = Change<'a, T>> {
-    walk(before, now, move |a, b| key(a).cmp(&key(b)), T::eq)
-}
-
-/// Each step takes at least one element off a list, so it ends, whatever `compare` returns.
+/// Each step takes at least one element off a list, so the walk ends, whatever `compare` returns.
 #[inline]
 fn walk<'a, T, C, S>(
     before: &'a [T],
@@ -129,8 +106,8 @@ where
     })
 }
 
-/// A sorted list of this period and the one before it. Use it to find out who came into view and who left,
-/// which targets were gained and lost, which cells must be meshed again.
+/// A sorted list of this period and the one before it. Use it to find the objects that came into view or left,
+/// the targets gained and lost, the cells to mesh again.
 ///
 /// Keep it in a resource or component of your own and [`set`](Self::set) it once a period;
 /// [`changes`](Self::changes) compares the two lists in place, without allocating.
@@ -140,19 +117,15 @@ where
 /// use bevy_frame_arena::prelude::*;
 ///
 /// #[derive(Component)]
-/// struct Distance(f32);
+/// struct InView;
 ///
 /// #[derive(Resource, Default)]
 /// struct Visible(TwoFrames<Entity>);
 ///
-/// fn cull(arenas: Res<FrameArenas>, objects: Query<(Entity, &Distance)>, mut visible: ResMut<Visible>) {
-///     let list = arenas.collector();
-///     objects.par_iter().for_each_init(|| list.batch(), |batch, (entity, distance)| {
-///         if distance.0 < 100.0 {
-///             batch.push(entity);
-///         }
-///     });
-///     visible.0.set(list.share_sorted());
+/// fn list(arenas: Res<FrameArenas>, in_view: Query<Entity, With<InView>>, mut visible: ResMut<Visible>) {
+///     let mut list = arenas.local().collect(&in_view);
+///     list.sort_unstable();
+///     visible.0.set(list.share());
 /// }
 ///
 /// fn react(arenas: Res<FrameArenas>, visible: Res<Visible>) {
@@ -166,16 +139,17 @@ where
 /// }
 /// ```
 ///
-/// The list of the period before must still be readable: with
-/// [`LivesFor::OnePeriod`](crate::LivesFor::OnePeriod) it never is.
+/// The old list must still be readable. With [`LivesFor::OnePeriod`] it never is, and all elements count as
+/// added in each period. The app logs a warning for it, except for arenas that give their memory back at the
+/// end of a period (`trim_after_periods: Some(0)`), such as those of levels.
 pub struct TwoFrames<T> {
     now: FrameHandle<[T]>,
     before: FrameHandle<[T]>,
 }
 
 impl<T: 'static> TwoFrames<T> {
-    /// Sets the list of this period; what was the list before becomes the old one. A second list of the same
-    /// period replaces the first.
+    /// Sets the list of this period. The list set in an earlier period becomes the old one. A second list of the
+    /// same period replaces the first.
     ///
     /// ```
     /// # use bevy_frame_arena::{Change, FrameArenas, TwoFrames};
@@ -194,33 +168,16 @@ impl<T: 'static> TwoFrames<T> {
     }
 
     /// Returns the list that was set last.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArenas, TwoFrames};
-    /// let arenas = FrameArenas::default();
-    /// let mut near = TwoFrames::default();
-    /// near.set(arenas.local().share_slice_copy(&[1, 2]));
-    /// assert_eq!(arenas[near.now()], [1, 2]);
-    /// ```
     pub const fn now(&self) -> FrameHandle<[T]> {
         self.now
     }
 
-    /// Returns the list of the period before that.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::TwoFrames;
-    /// assert!(TwoFrames::<u32>::default().before().is_unset());
-    /// ```
-    pub const fn before(&self) -> FrameHandle<[T]> {
-        self.before
-    }
-
-    /// Compares the two lists in one pass, without allocating; see [`changes`]. Read it in the period in which
-    /// the list was set, after that: in a period without a new list nothing has changed.
+    /// Compares the two lists in one pass, without allocating; see [`changes`]. Call it after
+    /// [`set`](Self::set), in the same period: a period without a new list has no changes.
     ///
     /// If the old list is stale or unset, all elements are [`Added`](Change::Added);
-    /// [`has_gap`](Self::has_gap) tells the two apart.
+    /// [`has_gap`](Self::has_gap) distinguishes the two cases.
+    #[track_caller]
     pub fn changes<'a>(
         &self,
         arenas: &'a FrameArenas,
@@ -232,8 +189,8 @@ impl<T: 'static> TwoFrames<T> {
         changes(before, now)
     }
 
-    /// Compares the two lists, which are sorted by a key; see [`changes_by_key`] and
-    /// [`changes`](Self::changes).
+    /// Compares the two lists, which must be sorted by a key, as [`changes`](Self::changes) does. Elements with
+    /// the same key that differ are [`Changed`](Change::Changed).
     ///
     /// ```
     /// # use bevy_frame_arena::{Change, FrameArenas, TwoFrames};
@@ -246,20 +203,21 @@ impl<T: 'static> TwoFrames<T> {
     /// let hit = Change::Changed { before: &("b", 5), now: &("b", 4) };
     /// assert!(health.changes_by_key(&arenas, |it| it.0).eq([hit]));
     /// ```
+    #[track_caller]
     pub fn changes_by_key<'a, K: Ord, F: FnMut(&T) -> K>(
         &self,
         arenas: &'a FrameArenas,
-        key: F,
+        mut key: F,
     ) -> impl Iterator<Item = Change<'a, T>> + use<'a, T, K, F>
     where
         T: PartialEq,
     {
         let (before, now) = self.lists(arenas);
-        changes_by_key(before, now, key)
+        walk(before, now, move |a, b| key(a).cmp(&key(b)), T::eq)
     }
 
-    /// Returns whether there was an old list that can no longer be read, as after a pause: its elements are not
-    /// reported as removed. If you keep something for each element, begin anew.
+    /// Returns whether the old list is stale, e.g. after a pause. Its elements are not reported as removed, so
+    /// discard the data that you keep for each element.
     ///
     /// ```
     /// # use bevy_frame_arena::{FrameArenas, TwoFrames};
@@ -275,18 +233,24 @@ impl<T: 'static> TwoFrames<T> {
         is_new && !self.before.is_unset() && !arenas.ring.holds(self.before.stamp())
     }
 
-    /// Returns the old and the new list. A look-up that fails is expected here, so it is not counted.
+    /// Returns the old and the new list. A failed look-up is expected here, so it is not counted.
+    #[track_caller]
     fn lists<'a>(&self, arenas: &'a FrameArenas) -> (&'a [T], &'a [T]) {
         if !arenas.ring.is_current(self.now.stamp()) {
             return (&[], &[]);
         }
         let is_kept = arenas.ring.holds(self.before.stamp());
+        let lives_for = arenas.settings().lives_for;
+        if !is_kept && !self.before.is_unset() && lives_for == LivesFor::OnePeriod {
+            let caller = Location::caller();
+            arenas.lost_list_at.get_or_init(|| caller);
+        }
         let before = if is_kept { &arenas[self.before] } else { &[] };
         (before, &arenas[self.now])
     }
 }
 
-// Not derived: that would ask of `T` what the handles do not need.
+// Not derived: a derive would add bounds on `T` that handles do not need.
 impl<T> Clone for TwoFrames<T> {
     fn clone(&self) -> Self {
         *self

@@ -1,4 +1,4 @@
-//! Places that belong to one thread each for a period, and a list of those that were used.
+//! Slots that belong to one thread each for a period, and a list of the claimed ones.
 #![expect(unsafe_code, reason = "walks a list of places that it owns")]
 
 use std::cell::Cell;
@@ -6,34 +6,31 @@ use std::iter::successors;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::*};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use thread_local::ThreadLocal;
-
+use super::linked::Linked;
+use super::sync::{AtomicPtr, AtomicU64, OnceLock, ThreadLocal};
 use super::thread::{self, NOBODY, ThreadToken};
 
-/// One place for each thread that asks, of which a thread owns what it has claimed, until
-/// [`release_all`](Self::release_all).
+/// One slot per thread. A thread owns the slot it has claimed until [`release_all`](Self::release_all).
 ///
-/// `ThreadLocal` gives the place of a thread that ended to a new one, and a thread may go on using
-/// what it got from there while its thread locals are destroyed. So the place alone is not proof
-/// of ownership; the claim is.
+/// `ThreadLocal` reuses the slot of an ended thread for a new one, while destructors of the ended thread's
+/// locals may still use it. Therefore the slot itself does not prove ownership, but the claim does.
 pub(super) struct Claims<T: Send> {
     places: ThreadLocal<Place<T>>,
-    /// For threads that ask while their thread locals are being destroyed.
+    /// The first slot for threads whose thread locals are being destroyed.
     late: OnceLock<Box<Place<T>>>,
-    /// The place that was claimed last; each knows the one before it. So the end of a period
-    /// visits those that were used, and not all that ever were.
-    last: AtomicPtr<Place<T>>,
+    /// The slot that was claimed last. Each slot links to the one claimed before it, so that the end of a
+    /// period visits only the slots used in it.
+    last: Linked<Place<T>>,
 }
 
-/// Something that belongs to the first thread that claims it.
+/// A slot. It belongs to the first thread that claims it.
 struct Place<T> {
     value: T,
     owner: AtomicU64,
     claimed_before: AtomicPtr<Place<T>>,
-    /// For a thread that finds this one claimed by another.
+    /// The next slot to try, for a thread that finds this one claimed by another.
     next: OnceLock<Box<Place<T>>>,
 }
 
@@ -42,14 +39,13 @@ impl<T: Send + Sync> Claims<T> {
         Self {
             places: ThreadLocal::new(),
             late: OnceLock::new(),
-            last: AtomicPtr::new(ptr::null_mut()),
+            last: Linked::new(),
         }
     }
 
-    /// Returns the value that the calling thread owns, and claims it first if there is none.
+    /// Returns the calling thread's value, and claims one first if it has none.
     ///
-    /// `prepare` is called with a value that was just claimed, before anybody else can see it in
-    /// the list.
+    /// `prepare` is called with a newly claimed value, before other threads can see it in the list.
     pub(super) fn claim(&self, make: impl Fn() -> T, prepare: impl FnOnce(&T)) -> &T {
         let make = || Place::new(make());
         let mut place = self.first_place(make);
@@ -61,48 +57,44 @@ impl<T: Send + Sync> Claims<T> {
                 Claim::Refused => place = get_or_make(&place.next, make),
             }
         }
-        // A claim that is not in the list would never end, so it ends if `prepare` panics.
+        // A claim that is not in the list would never be released, so it ends here if `prepare` panics.
         let claim = EndClaim(&place.owner);
         prepare(&place.value);
         mem::forget(claim);
-        // Release, so that whoever walks the list sees the place behind the pointer.
-        let _before = self.last.update(Release, Relaxed, |last| {
+        self.last.add(ptr::from_ref(place).cast_mut(), |last| {
             place.claimed_before.store(last, Relaxed);
-            ptr::from_ref(place).cast_mut()
         });
         &place.value
     }
 
-    /// Returns the place at which the calling thread starts to look for its own.
+    /// Returns the slot at which the calling thread starts its search.
     fn first_place(&self, make: impl Fn() -> Place<T>) -> &Place<T> {
         if self.places.get().is_none() && !ENDING.get() {
-            // With thread_local 1.1.10 it panics if thread_local's own thread local was destroyed
-            // before this crate was used on the thread. That would abort within a destructor.
+            // With thread_local 1.1.10, `get_or` panics if thread_local's own thread local was destroyed
+            // before this crate was used on the thread. Within a destructor, the panic would abort the
+            // process.
             let _refused = catch_unwind(AssertUnwindSafe(|| _ = self.places.get_or(&make)));
             let _registered = ENDS.try_with(|_| ());
         }
-        // Not what `get_or` returned: with thread_local 1.1.10, the reference to a new value
-        // descends from a `&mut`, and must not be used after the value was read in another way.
+        // The result of `get_or` is not used: in thread_local 1.1.10, the reference to a new value is derived
+        // from a `&mut`, and must not be used after the value was read in another way.
         let place = self.places.get();
         place.unwrap_or_else(|| get_or_make(&self.late, make))
     }
 
-    /// Returns what was claimed, with the threads that own it.
+    /// Returns the claimed values, with the threads that own them.
     pub(super) fn claimed(&self) -> impl Iterator<Item = (ThreadToken, &T)> {
         // SAFETY:
-        // - `claim` put it there, from a reference to a place of this list;
-        // - places stay where they are until the list is dropped, and are never borrowed mutably.
+        // - `claim` stored the pointer, from a reference to a slot of this list;
+        // - slots stay in place until the list is dropped, and are never borrowed mutably.
         let place_at = |pointer: *mut Place<T>| unsafe { pointer.as_ref() };
-        // Acquire: pairs with `claim`. It covers the places behind the last one, too: all that
-        // were put there before are in the same release sequence.
-        let last = place_at(self.last.load(Acquire));
-        successors(last, move |place| {
+        successors(place_at(self.last.last()), move |place| {
             place_at(place.claimed_before.load(Relaxed))
         })
         .map(|place| (place.owner.load(Relaxed), &place.value))
     }
 
-    /// Returns all values, also those of threads that ended.
+    /// Returns all values, including those of ended threads.
     pub(super) fn all(&self) -> impl Iterator<Item = &T> {
         let late = self.late.get().map(|place| &**place);
         self.places
@@ -114,13 +106,13 @@ impl<T: Send + Sync> Claims<T> {
 
     /// Ends all claims.
     pub(super) fn release_all(&mut self) {
-        let mut last = *self.last.get_mut();
+        let mut last = self.last.last_mut();
         // SAFETY: as in `claimed`.
         while let Some(place) = unsafe { last.as_ref() } {
             place.owner.store(NOBODY, Relaxed);
             last = place.claimed_before.load(Relaxed);
         }
-        *self.last.get_mut() = ptr::null_mut();
+        self.last.clear();
     }
 }
 
@@ -135,9 +127,9 @@ impl<T> Place<T> {
     }
 
     fn claim_for(&self, token: ThreadToken) -> Claim {
-        // Relaxed: a claim publishes nothing. What the last owner wrote was made visible by the
-        // `&mut` of the release that set the owner back.
-        match self.owner.compare_exchange(NOBODY, token, Relaxed, Relaxed) {
+        // Acquire pairs with `EndClaim`, whose thread may have begun to prepare the value. After
+        // `release_all`, the `&mut` orders the writes of the last owner.
+        match self.owner.compare_exchange(NOBODY, token, Acquire, Relaxed) {
             Ok(_) => Claim::Made,
             Err(owner) if owner == token => Claim::Held,
             Err(_) => Claim::Refused,
@@ -147,11 +139,11 @@ impl<T> Place<T> {
 
 thread_local! {
     static ENDING: Cell<bool> = const { Cell::new(false) };
-    /// First used after thread_local's own thread local, so it is destroyed before that one.
+    /// First used after thread_local's own thread local, and therefore destroyed before it.
     static ENDS: Ends = const { Ends };
 }
 
-/// Notes that the thread locals of its thread are being destroyed.
+/// Records on drop that the thread locals of its thread are being destroyed.
 struct Ends;
 
 impl Drop for Ends {
@@ -160,12 +152,12 @@ impl Drop for Ends {
     }
 }
 
-/// Returns the place in a cell, and makes it if there is none.
+/// Returns the slot in a cell, and makes it if there is none.
 ///
-/// Not by `get_or_init`: the global allocator, which `make` calls, may come here again.
+/// `get_or_init` must not be used: `make` calls the global allocator, which may re-enter this function.
 fn get_or_make<T>(cell: &OnceLock<Box<Place<T>>>, make: impl Fn() -> Place<T>) -> &Place<T> {
     if cell.get().is_none() {
-        // Whoever comes second drops its own.
+        // If the cell was set in the meantime, the new slot is dropped.
         drop(cell.set(Box::new(make())));
     }
     cell.get().expect("it was just set")
@@ -173,7 +165,7 @@ fn get_or_make<T>(cell: &OnceLock<Box<Place<T>>>, make: impl Fn() -> Place<T>) -
 
 impl<T> Drop for Place<T> {
     fn drop(&mut self) {
-        // One after the other: a long chain dropped by recursion would overflow the stack.
+        // A loop, because dropping a long chain by recursion would overflow the stack.
         let mut next = self.next.take();
         while let Some(mut place) = next {
             next = place.next.take();
@@ -186,21 +178,21 @@ struct EndClaim<'a>(&'a AtomicU64);
 
 impl Drop for EndClaim<'_> {
     fn drop(&mut self) {
-        self.0.store(NOBODY, Relaxed);
+        self.0.store(NOBODY, Release);
     }
 }
 
-/// What became of an attempt to claim a place.
+/// The result of an attempt to claim a slot.
 enum Claim {
-    /// It was free.
+    /// The slot was free.
     Made,
-    /// The thread had it already.
+    /// The thread already owned it.
     Held,
-    /// Another thread has it.
+    /// Another thread owns it.
     Refused,
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(frame_arena_loom)))]
 mod tests {
     use super::*;
 
@@ -235,7 +227,7 @@ mod tests {
         thread_local! { static LAST: ClaimsOnExit = const { ClaimsOnExit(Cell::new(0)) } }
         let ended = std::thread::spawn(|| {
             LAST.with(|last| last.0.set(1));
-            // Another crate uses thread_local, and this one is not used on the thread before.
+            // Another crate uses thread_local before this crate is used on the thread.
             *ThreadLocal::new().get_or(|| 3)
         });
         assert_eq!(ended.join().expect("it does not abort"), 3);

@@ -17,25 +17,25 @@ use crate::settings::FrameArenaSettings;
 use crate::sites::{Site, SiteTable};
 use crate::stamp::{self, Stamp};
 
-/// The period goes on: nothing was given back yet.
+/// The value of `kept_bytes` until the period has ended.
 const NOT_ENDED: usize = usize::MAX;
 
-/// What all generations of one `FrameArenas` have in common.
+/// The data shared by all generations of one `FrameArenas`.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) settings: FrameArenaSettings,
-    /// Where the blocks of all arenas come from.
+    /// The store of the blocks of all arenas.
     pub(super) store: Arc<Store>,
-    /// Lookups that failed since the last swap.
+    /// Failed look-ups since the last swap.
     pub(super) misses: Misses,
-    /// Where all of them were made, if the feature `sites` is on.
+    /// The sites of all failed look-ups, with the feature `sites`.
     pub(super) stale_sites: SiteTable,
     /// The tasks that have arenas.
     pub(super) tasks: TaskBook,
 }
 
 impl Common {
-    /// Counts a lookup that failed.
+    /// Counts a failed look-up.
     #[cold]
     #[track_caller]
     pub(super) fn count_stale_lookup(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
@@ -44,14 +44,15 @@ impl Common {
     }
 }
 
-/// The arenas of all workers, written in one period and readable for as long as the settings say.
+/// The arenas of all workers, written in one period and readable for as many periods as the settings specify.
 ///
-/// It lives by its `Arc`: in `FrameArenas`, and in every lease. Only `FrameArenas` calls
-/// [`local`](Self::local), and it lends what it gets for no longer than it is borrowed itself.
+/// `FrameArenas` and every lease hold it by an `Arc`. Only `FrameArenas` calls [`local`](Self::local), and it
+/// lends the arena for no longer than it is borrowed itself.
 pub(crate) struct Generation {
     stamp: Stamp,
     workers: Claims<Worker>,
-    /// Bytes of the blocks that are kept for handles since the period ended, or `NOT_ENDED`.
+    /// Bytes of the blocks kept for handles since the period ended, or `NOT_ENDED`. Atomic, because
+    /// `end_period` runs while leases share the generation.
     kept_bytes: AtomicUsize,
     common: Arc<Common>,
 }
@@ -70,7 +71,7 @@ impl Generation {
         self.stamp
     }
 
-    /// Whether its data is no longer wanted, and it waits for its next use.
+    /// Whether the generation has no data and waits for its next use.
     pub(super) fn is_spare(&self) -> bool {
         self.stamp == stamp::SPARE
     }
@@ -86,29 +87,29 @@ impl Generation {
             ))
         };
         let worker = self.workers.claim(make, |worker| {
-            // SAFETY: it was just claimed, and nobody else sees it before this returns.
+            // SAFETY: the worker was just claimed, and no other thread can see it before this returns.
             unsafe { worker.begin(self.stamp) };
         });
-        // SAFETY: this thread has the claim. It ends with a recycle, which takes `&mut self`.
+        // SAFETY: this thread owns the claim, which ends only with a recycle. That takes `&mut self`.
         unsafe { worker.arena() }
     }
 
-    /// Returns what `handle` names, if it was made in this generation.
+    /// Returns the data of `handle`, if it was made in this generation.
     #[inline]
     pub(super) fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // SAFETY:
-        // - the stamp is one that a run has issued, which is never `UNSET`: an unset handle does not
-        //   match; or it is `SPARE`, which no handle has, because nothing allocates there;
+        // - the stamp was issued by a run and is never `UNSET`, so an unset handle does not match; or it is
+        //   `SPARE`, which no handle has, because nothing allocates in a spare generation;
         // - the generation is neither recycled nor dropped while it is borrowed.
         unsafe { handle.resolve(self.stamp) }
     }
 
-    /// Returns the workers that were used since the last recycle, with their threads.
+    /// Returns the workers used since the last recycle, with their threads.
     pub(super) fn claimed_workers(&self) -> impl Iterator<Item = (ThreadToken, &Worker)> {
         self.workers.claimed()
     }
 
-    /// Returns the bytes of the blocks that are kept for handles.
+    /// Returns the bytes of the blocks kept for handles.
     #[inline]
     pub(super) fn kept_bytes(&self) -> usize {
         match self.kept_bytes.load(Relaxed) {
@@ -117,21 +118,24 @@ impl Generation {
         }
     }
 
-    /// Ends the period: arenas in which nothing was shared give their blocks back.
+    /// Ends the period: measures each used worker, and gives back the blocks of arenas in which nothing was
+    /// shared.
     ///
-    /// No handle leads into them, and all references have ended with the borrow of the `FrameArenas`.
-    /// Leases of this generation may live: they follow handles, and look at no arena.
+    /// No handle points into those blocks, and all references ended with the borrow of the `FrameArenas`.
+    /// Leases of this generation may be alive: they only follow handles, and do not access arenas.
     ///
     /// # Safety
-    /// No arena of this generation is lent, and no other thread reads its figures: the caller must
+    /// No arena of this generation may be lent, and no other thread may read its figures. The caller must
     /// hold the `&mut` of the `FrameArenas`.
-    pub(super) unsafe fn release_unshared(&self) {
+    pub(super) unsafe fn end_period(&self, mut measure: impl FnMut(ThreadToken, &Worker)) {
         let mut kept_bytes = 0;
         let mut to = self.common.store.returning();
-        for (_, worker) in self.workers.claimed() {
+        for (thread, worker) in self.workers.claimed() {
+            measure(thread, worker);
             // SAFETY: the caller promises that no arena is lent.
             let arena = unsafe { worker.arena_mut() };
-            if arena.is_shared() {
+            // A shared arena without blocks shared only empty lists. Its mark is removed.
+            if arena.is_shared() && arena.held_bytes() > 0 {
                 kept_bytes += arena.held_bytes();
             } else {
                 arena.give_blocks(&mut to);
@@ -140,12 +144,12 @@ impl Generation {
         self.kept_bytes.store(kept_bytes, Relaxed);
     }
 
-    /// Drops what was shared and gives all blocks back, under a new stamp.
+    /// Drops shared values, gives all blocks back, and sets a new stamp.
     ///
-    /// It costs a few instructions for each worker that was used, whatever was allocated.
+    /// Apart from destructors, the cost is a few instructions per used worker, whatever was allocated.
     pub(super) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
         self.stamp = stamp;
-        // If nothing was shared, all blocks went back when the period ended.
+        // If nothing was shared, all blocks were given back at the end of the period.
         if mem::replace(self.kept_bytes.get_mut(), NOT_ENDED) != 0 {
             self.run_drops(panic);
             self.give_blocks();
@@ -161,7 +165,8 @@ impl Generation {
         }
     }
 
-    /// Runs the destructors of all shared values, before the store is locked: they may be anybody's.
+    /// Runs the destructors of all shared values. The store must not be locked, because a user's destructor
+    /// may use the arenas.
     fn run_drops(&mut self, panic: &mut FirstPanic) {
         for (_, worker) in self.workers.claimed() {
             // SAFETY: with `&mut self` no arena of this generation is lent.
@@ -172,7 +177,7 @@ impl Generation {
         }
     }
 
-    /// Counts a lookup that failed.
+    /// Counts a failed look-up.
     #[cold]
     #[track_caller]
     pub(super) fn count_stale_lookup(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
@@ -182,7 +187,7 @@ impl Generation {
 
 impl Drop for Generation {
     fn drop(&mut self) {
-        // All destructors first: a panic of one must not keep another worker's from running.
+        // All destructors run first: a panic in one must not prevent those of other workers.
         let mut panic = FirstPanic::default();
         self.run_drops(&mut panic);
         panic.resume();

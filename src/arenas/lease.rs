@@ -1,4 +1,4 @@
-//! Leases: readers that may outlast a frame.
+//! Leases, which keep data readable beyond its usual lifetime.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,18 +9,19 @@ use super::misses::Outcome;
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::stamp::{self, Stamp};
 
-/// Keeps one frame's shared data readable, in any world and on any thread, for as long as it lives.
+/// Keeps the shared data of one frame readable for as long as the lease lives, in any world and on any
+/// thread.
 ///
-/// While a lease is held, the swap sets its generation aside (it is *parked*) and uses a spare. It
-/// never blocks, and nothing dangles; what a lease costs is memory. Holding one for about a frame
-/// costs nothing.
+/// While a lease is held, its generation is not recycled: when its turn comes, the swap *parks* it and uses a
+/// spare. The swap never waits for a lease, and no reference dangles. The price of a lease is memory. A lease
+/// held for about a frame costs nothing.
 ///
-/// If the arenas are gone when the last lease of a frame is dropped, the shared values of that
-/// frame are dropped there, on that thread; if one of their destructors panics, the drop of the
-/// lease does. Otherwise the next swap drops them.
+/// Once the last lease of a parked frame is dropped, the next swap drops its shared values. If the arenas no
+/// longer exist, the values are dropped with that lease, on its thread. If one of their destructors panics,
+/// so does the drop of the lease.
 ///
-/// Do not share a lease in an arena: it would keep its frame for as long as that other frame is
-/// kept, and a chain of them keeps all frames for ever, or overflows the stack when it is dropped.
+/// Do not share a lease in an arena: it would keep its frame for as long as the frame in which it is shared.
+/// A chain of such leases keeps all frames forever, or overflows the stack when it is dropped.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -46,7 +47,7 @@ impl FrameLease {
         }
     }
 
-    /// Returns the data of a handle, and does not count it if there is none.
+    /// Returns the data of a handle, without counting a failed look-up.
     #[inline]
     pub(crate) fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         self.generation.get(handle)
@@ -65,7 +66,7 @@ impl FrameLease {
         self.generation.stamp()
     }
 
-    /// Returns the number of the leased frame, as [`FrameArenas::frame`](crate::FrameArenas::frame)
+    /// Returns the number of the leased frame, as [`FrameArenas::period`](crate::FrameArenas::period)
     /// counts them.
     ///
     /// ```
@@ -74,10 +75,10 @@ impl FrameLease {
     /// arenas.swap();
     /// let lease = arenas.lease();
     /// arenas.swap();
-    /// assert_eq!((lease.frame(), arenas.frame()), (1, 2));
+    /// assert_eq!((lease.period(), arenas.period()), (1, 2));
     /// ```
-    pub fn frame(&self) -> u64 {
-        stamp::frame(self.stamp())
+    pub fn period(&self) -> u64 {
+        stamp::period(self.stamp())
     }
 }
 
@@ -99,16 +100,16 @@ resolve_handles! {
 impl fmt::Debug for FrameLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FrameLease")
-            .field("frame", &self.frame())
+            .field("period", &self.period())
             .field("stamp", &self.stamp())
             .finish()
     }
 }
 
-/// A lease on the data of one handle, which it derefs to.
+/// A lease on the data of one handle. It derefs to the data.
 ///
-/// Use it to move one value, list or string into a task. Like [`FrameLease`], it keeps the whole
-/// frame of its handle, and the last one to go may run the destructors of that frame.
+/// Use it to move one value, list or string into a task. Like [`FrameLease`], it keeps the whole frame of its
+/// handle, and dropping the last lease may run the destructors of that frame.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -126,7 +127,7 @@ pub struct LeasedHandle<T: ?Sized> {
 }
 
 impl<T: ?Sized> LeasedHandle<T> {
-    /// Leases the data of a handle; `lease` is that of the frame it was made in.
+    /// Leases the data of a handle. `lease` must be of the frame in which the handle was made.
     pub(crate) fn new(handle: FrameHandle<T>, lease: FrameLease) -> Self {
         Self { handle, lease }
     }

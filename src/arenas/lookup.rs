@@ -5,8 +5,8 @@ use super::{FrameArenas, FrameLease, LeasedHandle, Outcome};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 
 resolve_handles! {
-    /// Returns the data of a handle, if it was made in this frame or the previous one (or as the
-    /// settings say: [`LivesFor`](crate::LivesFor)).
+    /// Returns the data of a handle, if it was made in this frame or the previous one. The setting
+    /// [`LivesFor`](crate::LivesFor) can change this.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -20,11 +20,11 @@ resolve_handles! {
     FrameArenas
 }
 
-/// # Leasing what was shared
+/// # Leasing shared data
 impl FrameArenas {
     /// Leases the frame that a handle was made in, which may be the previous one.
     ///
-    /// For data that refers to other data of its frame: a list of handles, for one.
+    /// For data that refers to other data of its frame, e.g. a list of handles.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -75,10 +75,10 @@ impl FrameArenas {
         Ok(LeasedHandle::new(handle, lease))
     }
 
-    /// Returns the data of a handle, and does not count it if there is none.
+    /// Returns the data of a handle, without counting a failed look-up.
     #[inline(always)]
     fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
-        // The current frame by itself: most lookups end with one comparison.
+        // The current generation is compared first: most look-ups end with one comparison.
         if !self.ring.is_current(handle.stamp()) && !self.ring.holds(handle.stamp()) {
             return None;
         }

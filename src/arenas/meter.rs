@@ -1,9 +1,9 @@
-//! Measures a period when it ends.
+//! The meter, which measures a period when it ends.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::generation::{Common, Generation};
+use super::generation::Common;
 use super::parking::Parking;
 use super::ring::Ring;
 use super::scratch::ScratchStore;
@@ -14,21 +14,21 @@ use crate::arena::Memory;
 use crate::figures::Figures;
 use crate::sites;
 
-/// A worker that has been idle for longer is no longer listed.
+/// A worker that has been idle for more periods is no longer listed.
 const MAX_IDLE_PERIODS: u32 = 600;
 
-/// As many threads may have ended before those that live look for their lines again.
+/// Stale seats tolerated before the seat table is rebuilt.
 const SPARE_SEATS: usize = 64;
 
-/// Keeps the figures of the period that ended last.
+/// The figures of the period that ended last.
 #[derive(Default)]
 pub(super) struct Meter {
     usage: FrameUsage,
-    /// Where each thread is listed in the usage.
+    /// The line of each thread in the usage.
     seats: Vec<Seat>,
 }
 
-/// A thread and its line in the usage, which threads of one name have in common.
+/// A thread and its line in the usage. Threads with the same name share a line.
 struct Seat {
     thread: ThreadToken,
     line: usize,
@@ -39,20 +39,22 @@ impl Meter {
         &self.usage
     }
 
-    /// Measures the period that ends: what each worker used.
-    pub(super) fn end_period(&mut self, period: u64, generation: &Generation, common: &Common) {
-        self.begin(period);
-        for (thread, worker) in generation.claimed_workers() {
-            let figures = worker.figures();
-            worker
-                .sites()
-                .end_period(figures.used_bytes, &mut self.usage.sites);
-            // A thread that asked for its arena and left it alone is not a worker of this period.
-            if figures.peak_bytes > 0 {
-                let line = self.line_of(thread, worker);
-                self.usage.add(line, &figures);
-            }
+    /// Adds the figures of a worker in the period that ends.
+    #[inline]
+    pub(super) fn add(&mut self, thread: ThreadToken, worker: &Worker) {
+        let figures = worker.figures();
+        worker
+            .sites()
+            .end_period(figures.used_bytes, &mut self.usage.sites);
+        // A thread that asked for its arena but allocated nothing is not a worker of this period.
+        if figures.peak_bytes > 0 {
+            let line = self.line_of(thread, worker);
+            self.usage.add(line, &figures);
         }
+    }
+
+    /// Records the figures that workers share. Must be called after all workers were added.
+    pub(super) fn end_period(&mut self, common: &Common) {
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
@@ -68,7 +70,7 @@ impl Meter {
         }
     }
 
-    /// Measures who has the memory, of which `kept_bytes` are kept for handles.
+    /// Records the memory figures. `kept_bytes` of the memory are kept for handles.
     pub(super) fn note_memory(&mut self, memory: Memory, kept_bytes: usize) {
         let usage = &mut self.usage;
         usage.figures.reserved_bytes = memory.reserved_bytes;
@@ -78,38 +80,38 @@ impl Meter {
         usage.figures.held_bytes = memory.reserved_bytes - memory.free_bytes - kept_bytes;
     }
 
-    /// Takes memory out of the figures that was given back. What an arena still held when the period
-    /// ended stays in them: they are those of that moment.
+    /// Subtracts freed memory from the figures. Memory that an arena still held when the period ended stays
+    /// in them: they describe that moment.
     pub(super) fn note_trim(&mut self, freed_bytes: usize) {
         let freed_bytes = freed_bytes.min(self.usage.free_bytes);
         self.usage.figures.reserved_bytes -= freed_bytes;
         self.usage.free_bytes -= freed_bytes;
     }
 
-    /// Counts the generations after the swap.
+    /// Records the number of generations after the swap.
     pub(super) fn note_generations(&mut self, ring: &Ring, parking: &Parking) {
         self.usage.generations = ring.len() + parking.len();
         self.usage.parked = parking.leased();
     }
 
-    /// Measures the scratch memory after the swap.
+    /// Records the figures of scratch after the swap.
     pub(super) fn note_scratch(&mut self, scratch: &mut ScratchStore) {
         self.usage.scratch_high_watermark_bytes = scratch.high_watermark_bytes();
         sites::append(&mut self.usage.sites, scratch.sites());
         sites::finish(&mut self.usage.sites);
     }
 
-    /// Starts the figures of another period; what outlives a period is kept.
-    fn begin(&mut self, period: u64) {
+    /// Resets the figures for another period, except those that span periods.
+    pub(super) fn begin(&mut self, period: u64) {
         let most_seats = 2 * self.usage.active_workers + SPARE_SEATS;
         if self.usage.begin(period) > MAX_IDLE_PERIODS {
             self.usage
                 .workers
-                .retain(|worker| worker.idle_frames <= MAX_IDLE_PERIODS);
-            // The lines have moved. Threads find theirs again by name.
+                .retain(|worker| worker.idle_periods <= MAX_IDLE_PERIODS);
+            // The lines have moved. Threads are assigned to them again by name.
             self.seats.clear();
         } else if self.seats.len() > most_seats {
-            // Most are of threads that ended.
+            // Most seats are stale: their threads have ended.
             self.seats.clear();
         }
     }
@@ -137,28 +139,28 @@ impl Meter {
 }
 
 impl FrameUsage {
-    /// Starts the figures of another period, and returns how long the idlest worker has been idle.
+    /// Resets the figures for another period, and returns the longest idle time of a worker, in periods.
     fn begin(&mut self, period: u64) -> u32 {
-        self.frame = period;
+        self.period = period;
         self.figures = Figures::default();
         self.sites.clear();
         self.active_workers = 0;
         let mut longest = 0;
         for worker in &mut self.workers {
             worker.figures = Figures::default();
-            worker.idle_frames += 1;
-            longest = longest.max(worker.idle_frames);
+            worker.idle_periods += 1;
+            longest = longest.max(worker.idle_periods);
         }
         longest
     }
 
-    /// Adds one thread's figures.
+    /// Adds the figures of one thread.
     fn add(&mut self, line: usize, figures: &Figures) {
         self.figures.add_memory(figures);
         self.active_workers += 1;
         let worker = &mut self.workers[line];
         worker.figures.add_memory(figures);
-        worker.idle_frames = 0;
+        worker.idle_periods = 0;
         worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
     }
 }
@@ -179,7 +181,8 @@ mod tests {
         });
         for _ in 0..if cfg!(miri) { 30 } else { 500 } {
             arenas.local().alloc(1);
-            // By several at a time, so that no number of seats is hit by chance.
+            // Several threads at a time, so that the number of seats does not meet the limit exactly by
+            // chance.
             thread::scope(|scope| {
                 for _ in 0..3 {
                     scope.spawn(|| arenas.local().alloc(1));

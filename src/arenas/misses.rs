@@ -1,4 +1,4 @@
-//! Look-ups that failed: how many, and the first of each period.
+//! Failed look-ups: their number, and the first of each period.
 #![forbid(unsafe_code)]
 
 use std::fmt;
@@ -24,11 +24,14 @@ use crate::handles::HandleError;
 /// assert!(first.to_string().contains("stale `FrameHandle<[i32]>`: made 2 frames ago"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", reflect(opaque, Clone, Debug, PartialEq))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct StaleLookup {
     /// Why the handle did not resolve.
     pub error: HandleError,
-    /// The line that looked it up.
+    /// The line of the look-up.
     pub read_at: &'static Location<'static>,
 }
 
@@ -40,7 +43,7 @@ impl fmt::Display for StaleLookup {
     }
 }
 
-/// What a look-up that fails ends in. This alone decides whether it is a mistake.
+/// The outcome of a failed look-up. Only this decides whether it is a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// `None`, an empty list or an error: the reader expects that the data may be gone.
@@ -49,7 +52,7 @@ pub(crate) enum Outcome {
     Panic,
 }
 
-/// Counts look-ups that failed. Any number of threads may do so at once.
+/// Counts failed look-ups. Any number of threads may do so at once.
 #[derive(Debug, Default)]
 pub(super) struct Misses {
     count: AtomicU64,
@@ -58,8 +61,8 @@ pub(super) struct Misses {
 }
 
 impl Misses {
-    /// Counts one, and asks why if it is the first of its period, or the first that panics: a game may
-    /// make thousands.
+    /// Counts a failed look-up. The reason is recorded only for the first of a period and the first that
+    /// panics, because a game may make thousands.
     #[cold]
     #[track_caller]
     pub(super) fn note(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
@@ -76,18 +79,23 @@ impl Misses {
         *self.first() = Some(first);
     }
 
-    /// Ends a period: returns how many there were, how many panicked, and the first that panicked, or
-    /// else the first.
+    /// Ends a period. Returns the number of failed look-ups, the number of those that panicked, and the first
+    /// that panicked; if none did, the first failed look-up.
     ///
-    /// One that a lease counts meanwhile belongs to this period or to the next.
+    /// A look-up that fails in a lease during this call counts for this period or the next.
     pub(super) fn end_period(&self) -> (u64, u64, Option<StaleLookup>) {
-        match self.count.swap(0, Relaxed) {
+        // A load is cheaper than a swap, and most periods have no failed look-ups.
+        match self.count.load(Relaxed) {
             0 => (0, 0, None),
-            count => (count, self.panics.swap(0, Relaxed), self.first().take()),
+            _ => (
+                self.count.swap(0, Relaxed),
+                self.panics.swap(0, Relaxed),
+                self.first().take(),
+            ),
         }
     }
 
-    /// Returns what [`end_period`](Self::end_period) would, and leaves it.
+    /// Returns the same as [`end_period`](Self::end_period), without resetting it.
     #[cfg(feature = "bevy")]
     pub(super) fn so_far(&self) -> (u64, u64, Option<StaleLookup>) {
         match self.count.load(Relaxed) {

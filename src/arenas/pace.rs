@@ -1,4 +1,4 @@
-//! What arenas know of the pace that they are swapped at.
+//! Arenas that are swapped at a pace other than the frame.
 #![forbid(unsafe_code)]
 
 use super::FrameArenas;
@@ -6,7 +6,7 @@ use crate::settings::FrameArenaSettings;
 use crate::stamp::RunName;
 
 impl FrameArenas {
-    /// Creates the arenas of a pace, which is the type with this name.
+    /// Creates the arenas of a pace, given the name of its type.
     pub(crate) fn of_pace(settings: FrameArenaSettings, type_name: &'static str) -> Self {
         let mut arenas = Self::new(settings);
         arenas.common.store.set_pace(type_name);

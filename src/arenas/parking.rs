@@ -1,44 +1,44 @@
-//! Generations beyond those in the ring: leased ones, and spares that were.
+//! Generations outside the ring: leased ones, and spares that were leased before.
 #![forbid(unsafe_code)]
 
 use std::mem;
-use std::sync::Arc;
 
 use super::generation::{Common, Generation};
+use super::sync::Arc;
 use crate::panics::FirstPanic;
 use crate::stamp;
 
-/// Where generations wait until their last lease ends, and after that for their next use.
+/// Generations that wait for the end of their last lease, or, as spares, for their next use.
 #[derive(Default)]
 pub(super) struct Parking {
     generations: Vec<Arc<Generation>>,
-    /// The most of them that were leased at once: so many are kept.
+    /// The most generations that were leased at once. This many are kept.
     most_leased: usize,
-    /// Periods since so many were leased.
+    /// Periods since this many were leased.
     periods: u32,
-    /// The most that were leased at once since then.
+    /// The most generations that were leased at once since then.
     recently_leased: usize,
 }
 
 impl Parking {
-    /// Returns the number of generations here.
+    /// Returns the number of generations, leased or spare.
     pub(super) fn len(&self) -> usize {
         self.generations.len()
     }
 
-    /// Returns the bytes of the blocks that are kept for leases.
+    /// Returns the bytes of the blocks kept for leases.
     pub(super) fn kept_bytes(&self) -> usize {
         let kept_bytes = |generation: &Arc<Generation>| generation.kept_bytes();
         self.generations.iter().map(kept_bytes).sum()
     }
 
-    /// Returns how many of them are leased.
+    /// Returns the number of leased generations.
     pub(super) fn leased(&self) -> usize {
         let is_leased = |generation: &&Arc<Generation>| Arc::strong_count(generation) > 1;
         self.generations.iter().filter(is_leased).count()
     }
 
-    /// Drops what is shared in generations whose last lease has ended, and frees old spares.
+    /// Recycles generations whose last lease has ended, and frees old spares.
     #[inline]
     pub(super) fn tend(&mut self, trim_after: Option<u32>, panic: &mut FirstPanic) {
         if self.generations.is_empty() {
@@ -63,7 +63,7 @@ impl Parking {
         }
     }
 
-    /// Drops what is shared in generations whose last lease has ended.
+    /// Recycles generations whose last lease has ended.
     pub(super) fn recycle_free(&mut self, panic: &mut FirstPanic) {
         for generation in self.generations.iter_mut().filter_map(Arc::get_mut) {
             if !generation.is_spare() {
@@ -72,10 +72,10 @@ impl Parking {
         }
     }
 
-    /// Frees generations that wait for their next use, until `kept` are left, or only leased ones.
+    /// Frees spares until `kept` generations are left, or only leased ones.
     ///
-    /// One whose lease has ended meanwhile is not among them: its shared values must not be
-    /// dropped here, where a panic of theirs would interrupt the work.
+    /// A generation whose lease has ended in the meantime is not yet a spare. Its shared values must not be
+    /// dropped here, where a panic of a destructor would interrupt the work.
     pub(super) fn free_spares(&mut self, kept: usize) {
         let mut surplus = self.generations.len().saturating_sub(kept);
         self.generations.retain_mut(|spare| {
@@ -85,16 +85,11 @@ impl Parking {
         });
     }
 
-    /// Puts a free generation in the place of one that is due, if that is leased, and returns the one
-    /// that was due.
+    /// Replaces the generation that is due with a free one, if it is leased.
     #[inline]
-    pub(super) fn replace_if_leased(
-        &mut self,
-        due: &mut Arc<Generation>,
-        common: &Arc<Common>,
-    ) -> Option<&Arc<Generation>> {
+    pub(super) fn replace_if_leased(&mut self, due: &mut Arc<Generation>, common: &Arc<Common>) {
         if Arc::get_mut(due).is_some() {
-            return None;
+            return;
         }
         let is_free = |generation: &mut Arc<Generation>| Arc::get_mut(generation).is_some();
         let index = match self.generations.iter_mut().position(is_free) {
@@ -106,6 +101,5 @@ impl Parking {
         };
         mem::swap(due, &mut self.generations[index]);
         self.note_leased();
-        self.generations.get(index)
     }
 }

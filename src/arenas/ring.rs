@@ -1,4 +1,4 @@
-//! The generations that can be read, in turn the current one.
+//! The readable generations, which take turns at being the current one.
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::generation::{Common, Generation};
 use crate::stamp::{self, Stamp, StampRun};
 
-/// As many generations as periods that data lives for.
+/// The readable generations: one for each period that data lives for.
 ///
-/// Stamps of one run are consecutive, so whether a handle is readable is one comparison of ages,
-/// and its age says which generation it is of.
+/// Stamps of one run are consecutive. One comparison of ages therefore decides whether a handle is readable,
+/// and its age determines its generation.
 pub(super) struct Ring {
     /// The stamp of the current generation.
     stamp: Stamp,
-    /// The same once more, for [`is_current`](Self::is_current).
+    /// A copy of `stamp`, for [`is_current`](Self::is_current).
     latest: Stamp,
     /// The number of generations.
     len: u64,
@@ -55,15 +55,14 @@ impl Ring {
         &self.generations[self.current]
     }
 
-    /// Returns the generation that was current before, if it can still be read.
+    /// Returns the previous generation, or the current one if there is no other.
     #[inline]
-    pub(super) fn previous(&self) -> Option<&Arc<Generation>> {
+    pub(super) fn previous(&self) -> &Arc<Generation> {
         let before = self.current.checked_sub(1);
-        let index = before.unwrap_or(self.generations.len() - 1);
-        (index != self.current).then(|| &self.generations[index])
+        &self.generations[before.unwrap_or(self.generations.len() - 1)]
     }
 
-    /// Returns the bytes of the blocks that are kept for handles.
+    /// Returns the bytes of the blocks kept for handles.
     pub(super) fn kept_bytes(&self) -> usize {
         let kept_bytes = |generation: &Arc<Generation>| generation.kept_bytes();
         self.generations.iter().map(kept_bytes).sum()
@@ -73,10 +72,10 @@ impl Ring {
         &mut self.generations[self.current]
     }
 
-    /// Whether data with this stamp is of the current generation.
+    /// Whether data with this stamp belongs to the current generation.
     ///
-    /// It has a copy of the stamp to itself: with a single one, the compiler works out the age that
-    /// [`holds`](Self::holds) needs before it compares at all.
+    /// It compares with a copy of the stamp: with a single field, the compiler computes the age that
+    /// [`holds`](Self::holds) needs before the first comparison.
     #[inline(always)]
     pub(super) fn is_current(&self, stamp: Stamp) -> bool {
         self.latest == stamp
@@ -84,9 +83,9 @@ impl Ring {
 
     /// Whether data with this stamp can be read.
     ///
-    /// If so, its generation is in the ring, and has not been recycled since it got the stamp: the
-    /// one that [`advance`](Self::advance) makes current is the oldest, and its stamp is then as
-    /// old as the ring is long.
+    /// If so, its generation is in the ring and has not been recycled since it got the stamp:
+    /// [`advance`](Self::advance) reuses only the oldest generation, whose stamp is no longer readable by
+    /// then.
     #[inline(always)]
     pub(super) fn holds(&self, stamp: Stamp) -> bool {
         self.stamp.wrapping_sub(stamp) < self.len
@@ -99,8 +98,7 @@ impl Ring {
             .find(|generation| generation.stamp() == stamp && self.holds(stamp))
     }
 
-    /// Makes the oldest generation the current one, which is then to be recycled under the stamp
-    /// that is returned.
+    /// Makes the oldest generation the current one. The caller must recycle it under the returned stamp.
     pub(super) fn advance(&mut self) -> Stamp {
         self.current += 1;
         if self.current == self.generations.len() {

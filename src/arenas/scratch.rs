@@ -1,4 +1,4 @@
-//! `Scratch`: memory for the length of a scope, used again while it is still in the cache.
+//! `Scratch`: memory for one scope, reused while it is still in the cache.
 #![expect(
     unsafe_code,
     reason = "lends arenas, which are not `Sync`, each to one guard alone"
@@ -16,25 +16,23 @@ use std::sync::Arc;
 use self::stack::{Slot, Stack};
 use super::FrameArenas;
 use super::claims::Claims;
-use crate::arena::{ArenaScope, FrameArena, OnOneThread, Store};
+use crate::arena::{FrameArena, OnOneThread, Store};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
 use crate::sites::{Site, SiteUsage};
 use crate::stamp::{self, Stamp};
 
-/// Temporary memory that is free again at the end of the scope. Use it for what one system, or one
-/// item of a loop, needs only while it works: keys to sort by, a mask, a stack of nodes to visit.
+/// Temporary memory that is freed at the end of the scope. Use it for intermediate data of one system, or of
+/// one item of a loop: sort keys, a mask, a stack of nodes to visit.
 ///
-/// It derefs to a [`FrameArena`] that this guard owns alone. When the guard drops, the arena is
-/// rewound and goes back to its worker, so that the next guard writes to memory that is still in
-/// the cache, where the frame's own memory moves on through two generations. Taking one costs
-/// about as much as a handful of allocations, so take one for each item, or call
-/// [`reset`](Self::reset) between two.
+/// It derefs to a [`FrameArena`] that only this guard uses. When the guard is dropped, the arena is rewound
+/// and returned to its worker, so that the next guard writes to memory that is still in the cache. The
+/// frame's own memory, in contrast, is not reused before the next swap. Taking a guard costs about as much as
+/// a handful of allocations.
 ///
-/// A second guard, taken while the first one lives or by a system that runs nested on a waiting
-/// worker, is another arena. What is [shared](FrameArena::share) in scratch resolves through the
-/// same guard alone, and until it drops; what others shall read is shared in
-/// [`FrameArenas::local`].
+/// A second guard gets another arena, whether it is taken while the first one lives or by a system that runs
+/// nested on a waiting worker. Data [shared](FrameArena::share) in scratch resolves only through the same
+/// guard, until it is reset or dropped. Share data for other readers in [`FrameArenas::local`].
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -49,7 +47,29 @@ use crate::stamp::{self, Stamp};
 /// assert_eq!(arenas.used_bytes_so_far(), 0);
 /// ```
 ///
-/// It is a system parameter, too: the guard of one run of a system.
+/// In a `par_iter`, take one guard for many items, and [`reset`](Self::reset) it before each. If an item
+/// needs only one list, a list that is cleared for each item costs as little as a buffer of your own:
+///
+/// ```
+/// # #[cfg(feature = "bevy")] {
+/// # use bevy_ecs::prelude::*;
+/// # use bevy_frame_arena::FrameArenas;
+/// # #[derive(Component)] struct Place(f32);
+/// # #[derive(Component)] struct Crowd(usize);
+/// fn count_neighbours(arenas: Res<FrameArenas>, all: Query<&Place>, mut agents: Query<(&Place, &mut Crowd)>) {
+///     agents.par_iter_mut().for_each_init(
+///         || arenas.local().vec(),
+///         |near, (place, mut crowd)| {
+///             near.clear();
+///             near.extend(all.iter().filter(|other| (other.0 - place.0).abs() < 1.0));
+///             crowd.0 = near.len();
+///         },
+///     );
+/// }
+/// # }
+/// ```
+///
+/// `Scratch` is also a system parameter. The guard lives for one run of the system:
 ///
 /// ```
 /// # #[cfg(feature = "bevy")] {
@@ -66,7 +86,7 @@ use crate::stamp::{self, Stamp};
 /// # }
 /// ```
 ///
-/// A reference into scratch does not outlive its guard:
+/// A reference into scratch cannot outlive its guard:
 ///
 /// ```compile_fail,E0505
 /// # use bevy_frame_arena::FrameArenas;
@@ -77,7 +97,7 @@ use crate::stamp::{self, Stamp};
 /// *value = 2;
 /// ```
 ///
-/// and the guard stays on its thread:
+/// The guard cannot move to another thread:
 ///
 /// ```compile_fail,E0277
 /// # use bevy_frame_arena::FrameArenas;
@@ -87,30 +107,29 @@ use crate::stamp::{self, Stamp};
 ///     scope.spawn(move || scratch.alloc(1));
 /// });
 /// ```
-// Not `Send`: its drop writes to the stack of the thread that took it.
+// Not `Send`: its drop writes to the `Stack` of the thread that took it.
 #[doc(alias = "temp")]
 #[doc(alias = "temporary")]
 pub struct Scratch<'a> {
-    _stays: OnOneThread,
-    slot: NonNull<Slot>,
+    slot: OnOneThread<NonNull<Slot>>,
     stack: &'a Stack,
 }
 
-// As for the arena itself: a panic leaves nothing half-made.
+// As for the arena itself: a panic leaves it in a consistent state.
 impl UnwindSafe for Scratch<'_> {}
 impl RefUnwindSafe for Scratch<'_> {}
 
 /// # Temporary memory
 impl FrameArenas {
-    /// Takes temporary memory, which is free again when the guard drops.
+    /// Takes temporary memory, which is freed when the guard is dropped.
     ///
-    /// The first guard of a thread in a frame looks up the thread's stack of arenas, later ones
-    /// find it in a thread local. Once there are as many arenas as guards at once, taking one
-    /// does not allocate.
+    /// The first guard of a thread in a frame looks up the thread's stack of arenas. Later guards find it in
+    /// a thread local. Once a thread has as many arenas as it uses guards at once, taking a guard does not
+    /// allocate.
     ///
     /// # Panics
-    /// Perhaps in the destructor of a thread local, unless these were the last `FrameArenas` that the
-    /// thread took scratch from, in this frame.
+    /// May panic in a thread-local destructor, unless the thread's last `scratch` call was on these arenas in
+    /// this period.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -125,7 +144,7 @@ impl FrameArenas {
         self.scratch_for(Site::caller())
     }
 
-    /// Takes temporary memory for a site.
+    /// Takes temporary memory, and records the site that asked for it.
     #[inline]
     pub(crate) fn scratch_for(&self, site: Site) -> Scratch<'_> {
         let scratch = self.scratch.take();
@@ -135,7 +154,7 @@ impl FrameArenas {
 }
 
 impl Scratch<'_> {
-    /// Frees everything at once, as between two items of a loop: see [`FrameArena::reset`].
+    /// Frees everything at once, e.g. between two items of a loop. See [`FrameArena::reset`].
     ///
     /// # Panics
     /// If the destructor of a shared value panics. All others have run by then.
@@ -155,38 +174,14 @@ impl Scratch<'_> {
         self.arena_mut().reset();
     }
 
-    /// Calls `work` with a scope of this arena, which is free again afterwards: see
-    /// [`FrameArena::scope`].
-    ///
-    /// # Panics
-    /// If `work` or the destructor of a shared value panics.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// # let arenas = FrameArenas::default();
-    /// let mut scratch = arenas.scratch();
-    /// let weights = scratch.share_slice_copy(&[1, 2, 3]);
-    /// for factor in 0..10 {
-    ///     scratch.scope(|scope| {
-    ///         let mut scaled = scope.vec();
-    ///         scaled.extend(scope.get(weights).unwrap_or_default().iter().map(|w| w * factor));
-    ///     });
-    /// }
-    /// assert_eq!(scratch.used_bytes(), 16);
-    /// ```
-    #[inline]
-    pub fn scope<R>(&mut self, work: impl FnOnce(ArenaScope<'_>) -> R) -> R {
-        self.arena_mut().scope(work)
-    }
-
-    // Not `DerefMut`: with that, a caller could put another arena in its place.
+    // Not `DerefMut`, because a caller could then replace the arena with another.
     #[inline]
     fn arena_mut(&mut self) -> &mut FrameArena {
         // SAFETY:
-        // - the slot lives until its stack is dropped, which the guard borrows;
-        // - it is in no list while the guard lives, so nobody else reaches its arena, and what the
-        //   guard has lent out borrows the guard.
-        let slot = unsafe { self.slot.as_mut() };
+        // - the slot lives as long as its stack, which the guard borrows;
+        // - the slot is not free while the guard lives, so nothing else reaches its arena, and all references
+        //   into the arena borrow the guard.
+        let slot = unsafe { self.slot.0.as_mut() };
         &mut slot.arena
     }
 }
@@ -196,8 +191,8 @@ impl Deref for Scratch<'_> {
 
     #[inline]
     fn deref(&self) -> &FrameArena {
-        // SAFETY: as in `arena_mut`; exclusive borrows of the arena end before this one starts.
-        let slot = unsafe { self.slot.as_ref() };
+        // SAFETY: as in `arena_mut`; exclusive borrows of the arena ended before this one started.
+        let slot = unsafe { self.slot.0.as_ref() };
         &slot.arena
     }
 }
@@ -205,21 +200,21 @@ impl Deref for Scratch<'_> {
 impl Drop for Scratch<'_> {
     #[inline]
     fn drop(&mut self) {
-        /// Returns the slot, also if a destructor panics.
+        /// Returns the slot, even if a destructor panics.
         struct Return<'a>(&'a Stack, NonNull<Slot>);
 
         impl Drop for Return<'_> {
             #[inline]
             fn drop(&mut self) {
                 // SAFETY:
-                // - the slot was taken from this stack by the guard, which ends here;
+                // - the guard took the slot from this stack, and ends here;
                 // - the guard is not `Send`, so this is still the thread that owns the stack.
                 unsafe { self.0.push(self.1) };
             }
         }
 
-        // The reset comes first: a destructor may take scratch itself, and must not get this one.
-        let _return = Return(self.stack, self.slot);
+        // The reset comes first: a destructor may itself take scratch, and must not get this slot.
+        let _return = Return(self.stack, self.slot.0);
         self.reset();
     }
 }
@@ -231,17 +226,17 @@ impl fmt::Debug for Scratch<'_> {
 }
 
 thread_local! {
-    // No destructor, so it can be used as long as the thread runs code at all.
+    // It has no destructor, so it stays usable until the thread ends.
     static LAST_USED: Cell<(Stamp, *const Stack)> = const { Cell::new((0, ptr::null())) };
 }
 
 /// The scratch arenas of all threads.
 pub(super) struct ScratchStore {
-    /// Names one period of this store; advanced when a period ends, and never given twice.
+    /// Identifies one period of this store. It is unique, never reused, and advanced when a period ends.
     stamp: Stamp,
     stacks: Claims<Stack>,
     high_watermark_bytes: usize,
-    /// Who took scratch in the period that ended last, until the meter asks.
+    /// The sites that took scratch in the period that ended last, until the meter collects them.
     sites: Vec<SiteUsage>,
     settings: FrameArenaSettings,
     store: Arc<Store>,
@@ -264,8 +259,8 @@ impl ScratchStore {
         let (stamp, stack) = LAST_USED.get();
         let stack = if stamp == self.stamp {
             // SAFETY:
-            // - this thread remembered the stack when it claimed it in the period with this stamp;
-            // - stamps are never given twice, so it is a stack of this store, whose stacks stay in
+            // - this thread stored the pointer when it claimed the stack in the period with this stamp;
+            // - stamps are unique and never reused, so it is a stack of this store, whose stacks stay in
             //   place while it is borrowed.
             unsafe { &*stack }
         } else {
@@ -277,8 +272,7 @@ impl ScratchStore {
             None => self.make_slot(stack),
         };
         Scratch {
-            _stays: OnOneThread::new(),
-            slot,
+            slot: OnOneThread::new(slot),
             stack,
         }
     }
@@ -296,22 +290,22 @@ impl ScratchStore {
     fn make_slot(&self, stack: &Stack) -> NonNull<Slot> {
         let store = Arc::clone(&self.store);
         let arena = FrameArena::in_store(&self.settings, store, stamp::scratch());
-        // SAFETY: the caller, `take`, has found the stack that this thread claimed.
+        // SAFETY: the caller, `take`, passes the stack that this thread claimed.
         unsafe { stack.add(Slot::new(arena)) }
     }
 
-    /// Returns the most bytes that were in use at once so far, summed over all arenas.
+    /// Returns the sum of the high watermarks of all arenas so far.
     pub(super) fn high_watermark_bytes(&self) -> usize {
         self.high_watermark_bytes
     }
 
-    /// Returns who took scratch in the period that ended last.
+    /// Returns the sites that took scratch in the period that ended last.
     #[inline(always)]
     pub(super) fn sites(&mut self) -> &mut Vec<SiteUsage> {
         &mut self.sites
     }
 
-    /// Ends a period: takes back what was forgotten.
+    /// Ends a period: measures the used arenas, and recovers those of forgotten guards.
     pub(super) fn end_period(&mut self, panic: &mut FirstPanic) {
         self.stamp = stamp::after(self.stamp);
         for (_, stack) in self.stacks.claimed() {
@@ -321,18 +315,19 @@ impl ScratchStore {
         self.stacks.release_all();
     }
 
-    /// Gives the blocks of arenas back that were not used since the last call.
+    /// Gives back the blocks of arenas that were not used since the last call.
     #[cold]
     pub(super) fn give_idle_blocks(&mut self) {
-        let mut to = self.store.returning();
+        let mut to = self.store.returning_idle();
         for stack in self.stacks.all() {
-            // SAFETY: with `&mut self` no guard lives, and `end_period` has reset all arenas.
+            // SAFETY: with `&mut self` no guard lives, and all arenas have been empty since `end_period`.
             unsafe { stack.give_idle_blocks(&mut to) };
         }
     }
 
-    /// Gives all blocks back, except those of forgotten guards that have values to drop: the end of
-    /// the period drops them.
+    /// Gives all blocks back, except those of forgotten guards with values to drop, which the end of the
+    /// period drops. No handle of a forgotten guard can resolve: its slot is unreachable until it is
+    /// recovered.
     #[cold]
     pub(super) fn give_blocks(&mut self) {
         let mut to = self.store.returning();
@@ -350,7 +345,7 @@ impl ScratchStore {
 
 impl Drop for ScratchStore {
     fn drop(&mut self) {
-        // All destructors first: a panic of one must not keep another arena's from running.
+        // All destructors run first: a panic in one must not prevent those of other arenas.
         let mut panic = FirstPanic::default();
         self.end_period(&mut panic);
         panic.resume();

@@ -1,19 +1,20 @@
-//! The end of a period, and what it gives back.
+//! The end of a period, and the return of unused memory.
 #![expect(unsafe_code, reason = "ends a period while leases of it live")]
 
 use std::sync::Arc;
 
 use super::FrameArenas;
+use super::worker::Worker;
 use crate::arena::Window;
 use crate::panics::FirstPanic;
 
-/// # Ending a period (the plugins do it)
+/// # Ending a period (called by the plugins)
 impl FrameArenas {
     /// Ends the frame: the oldest generation is recycled and becomes the current one.
     /// [`FrameArenaPlugin`](crate::FrameArenaPlugin) calls it at the start of each frame.
     ///
-    /// It never waits and, once warm, never allocates. If somebody still leases the generation
-    /// that is due, another takes its place and it is parked until the lease ends.
+    /// It never waits for a lease and, once warm, never allocates. If the generation that is due is still
+    /// leased, it is parked until the lease ends, and another takes its place.
     ///
     /// # Panics
     /// If the destructor of a shared value panics. The swap is complete by then, and all
@@ -26,32 +27,34 @@ impl FrameArenas {
     /// let mut arenas = FrameArenas::default();
     /// arenas.local().alloc([0_u8; 1000]);
     /// arenas.swap();
-    /// assert_eq!(arenas.frame(), 1);
+    /// assert_eq!(arenas.period(), 1);
     /// assert_eq!(arenas.usage().used_bytes, 1000);
     /// ```
     pub fn swap(&mut self) {
-        self.meter
-            .end_period(self.frame, self.ring.current(), &self.common);
-        self.measure_memory();
-        self.frame += 1;
-        self.common.tasks.begin_period(self.frame);
-
+        self.meter.begin(self.period);
+        let (memory, kept_bytes) = (self.common.store.memory(), self.kept_bytes());
+        let lives_on = self.ring.len() > 1;
+        if !lives_on {
+            self.end_period_of_previous();
+        }
         let mut panic = FirstPanic::default();
         let stamp = self.ring.advance();
         self.parking
-            .tend(self.common.settings.trim_after_frames, &mut panic);
-        let parked = self
-            .parking
+            .tend(self.common.settings.trim_after_periods, &mut panic);
+        self.parking
             .replace_if_leased(self.ring.current_mut(), &self.common);
-        // First the blocks that were written longest ago. Those of the period that just ended come
-        // to lie on top of the store, where the next period finds them while they are in the cache.
         Arc::get_mut(self.ring.current_mut())
             .expect("a leased generation was replaced")
             .recycle(stamp, &mut panic);
-        if let Some(ended) = self.ring.previous().or(parked) {
-            // SAFETY: with `&mut self` no arena is lent, and no other thread reads its figures.
-            unsafe { ended.release_unshared() };
+        // After the recycle, so that the blocks of the period that just ended lie on top of the store. The
+        // next period then takes them while they are still in the cache.
+        if lives_on {
+            self.end_period_of_previous();
         }
+        self.meter.end_period(&self.common);
+        self.meter.note_memory(memory, kept_bytes);
+        self.period += 1;
+        self.common.tasks.begin_period(self.period);
         self.scratch.end_period(&mut panic);
         self.give_surplus_back();
         self.meter.note_generations(&self.ring, &self.parking);
@@ -59,9 +62,17 @@ impl FrameArenas {
         panic.resume();
     }
 
+    /// Measures the workers of the period that ended last, and takes back the blocks of those that shared
+    /// nothing.
+    fn end_period_of_previous(&mut self) {
+        let measure = |thread, worker: &Worker| self.meter.add(thread, worker);
+        // SAFETY: with `&mut self` no arena is lent, and no other thread reads its figures.
+        unsafe { self.ring.previous().end_period(measure) };
+    }
+
     /// Gives memory back that was not needed for some time.
     fn give_surplus_back(&mut self) {
-        let trims_at_once = self.common.settings.trim_after_frames == Some(0);
+        let trims_at_once = self.common.settings.trim_after_periods == Some(0);
         if self.swaps_that_give_back > 0 || trims_at_once {
             self.swaps_that_give_back = self.swaps_that_give_back.saturating_sub(1);
             self.give_all_back();
@@ -74,7 +85,7 @@ impl FrameArenas {
 
     #[cold]
     fn step_trim(&mut self) {
-        let periods = self.common.settings.trim_after_frames;
+        let periods = self.common.settings.trim_after_periods;
         let window = Window::of(periods.unwrap_or(u32::MAX));
         self.periods_to_step = window.step_periods;
         if periods.is_some() {
@@ -91,20 +102,25 @@ impl FrameArenas {
         self.measure_memory();
     }
 
-    /// Measures who has the memory now.
+    /// Records the current memory figures.
     fn measure_memory(&mut self) {
-        let kept_bytes = self.ring.kept_bytes() + self.parking.kept_bytes();
-        self.meter
-            .note_memory(self.common.store.memory(), kept_bytes);
+        let memory = self.common.store.memory();
+        self.meter.note_memory(memory, self.kept_bytes());
     }
 
-    /// Recycles what is parked and no longer leased, without waiting for the next swap.
+    /// Returns the bytes of the blocks kept for handles.
+    #[inline(always)]
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.ring.kept_bytes() + self.parking.kept_bytes()
+    }
+
+    /// Recycles parked generations that are no longer leased, without waiting for the next swap.
     ///
-    /// For arenas whose period is long: when a task was done with what it leased of the last level,
-    /// the values of that level are dropped here, and its memory is free again.
+    /// For arenas with a long period, e.g. a level: once a task has dropped its lease of the last level, this
+    /// call drops the values of that level and frees its memory.
     ///
     /// # Panics
-    /// If the destructor of a shared value panics, when all of them have run.
+    /// If the destructor of a shared value panics. All destructors have run by then.
     ///
     /// # Examples
     /// ```
@@ -124,7 +140,7 @@ impl FrameArenas {
     pub fn recycle_parked(&mut self) {
         let mut panic = FirstPanic::default();
         self.parking.recycle_free(&mut panic);
-        if self.common.settings.trim_after_frames == Some(0) {
+        if self.common.settings.trim_after_periods == Some(0) {
             self.parking.free_spares(0);
             self.common.store.clear();
         }
@@ -133,13 +149,12 @@ impl FrameArenas {
         panic.resume();
     }
 
-    /// Gives all memory back to the global allocator that is not in use: after a loading screen, or
-    /// when a level ends.
+    /// Gives all unused memory back to the global allocator, e.g. after a loading screen or at the end of a
+    /// level.
     ///
-    /// What waits in the store goes at once, and what is kept for handles as they become stale: within
-    /// as many swaps as data lives for. The frames after that pay for their memory again. Without
-    /// this, memory is given back after
-    /// [`trim_after_frames`](crate::FrameArenaSettings::trim_after_frames).
+    /// Free blocks are given back at once. Blocks kept for handles follow as the handles become stale, within
+    /// as many swaps as data lives for. Later frames have to reserve memory again. Without this call, unused
+    /// memory is given back after [`trim_after_periods`](crate::FrameArenaSettings::trim_after_periods).
     ///
     /// # Examples
     /// ```

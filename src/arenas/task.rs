@@ -1,4 +1,4 @@
-//! Task arenas: memory of a task's own, and results that come back without a copy.
+//! Task arenas: memory that a task owns, and results that are returned without a copy.
 #![expect(
     unsafe_code,
     reason = "lets threads read finished arenas, and resolves handles"
@@ -11,20 +11,23 @@ use std::sync::Arc;
 use super::FrameArenas;
 use super::generation::Common;
 use super::misses::Outcome;
-use crate::arena::{ArenaScope, FrameArena};
+use super::task_book::Seat;
+use crate::arena::FrameArena;
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
-use crate::stamp::{self, Stamp};
+use crate::stamp;
 
-/// Memory of a task's own. Use it for what a task needs while it works, and for the result that it
-/// returns: a mesh, a path, a flow field.
+/// An arena that a task owns. Use it for the temporary data of the task and for its result: a mesh, a path, a
+/// flow field.
 ///
 /// It derefs to a [`FrameArena`], whose blocks come from the store and the budget of the
-/// [`FrameArenas`] that it was taken from. It may move to any thread and live for any number of frames.
+/// [`FrameArenas`] that it was taken from. It may move to any thread and live for any number of periods.
 /// [`finish`](Self::finish) turns it into the result. If it is dropped instead, e.g. with a task that is
-/// cancelled or panics, its blocks go back at once, also after the `FrameArenas` were dropped.
+/// cancelled or panics, its blocks are returned to the store at once, from any thread. After the `FrameArenas`
+/// were dropped, they are returned to the global allocator.
 ///
 /// [`worker_limit_bytes`](crate::FrameArenaSettings::worker_limit_bytes) applies to each task arena.
-/// Bevy's tasks are `Send`, so nothing that borrows the arena lives across an `.await`.
+/// A task that is `Send`, as Bevy's are, cannot hold a list or reference of its arena across an `.await`:
+/// share the data, and hold the handle.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -40,30 +43,18 @@ use crate::stamp::{self, Stamp};
 /// let squares = task.join().unwrap();
 /// assert_eq!(*squares, [0, 1, 4, 9, 16]);
 /// ```
-///
-/// A reference into the arena does not outlive it:
-///
-/// ```compile_fail,E0505
-/// # use bevy_frame_arena::FrameArenas;
-/// # let arenas = FrameArenas::default();
-/// let arena = arenas.task_arena();
-/// let value = arena.alloc(1);
-/// drop(arena);
-/// *value = 2;
-/// ```
-// Not `DerefMut`: with that, a caller could put another arena in its place. The arena comes first, so
-// that its blocks are back before the task is no longer counted.
+// Not `DerefMut`: a caller could replace the arena by another one. The fields drop in this order: the
+// blocks are returned before the task is removed from the count.
 #[must_use = "dropping it gives its memory back"]
 pub struct TaskArena {
     arena: FrameArena,
     seat: Seat,
 }
 
-/// Makes [task arenas](TaskArena) inside of tasks. Use it where a task is spawned long before it runs,
-/// or takes several arenas; otherwise [`FrameArenas::task_arena`] is shorter.
+/// A ticket for [task arenas](TaskArena) that are taken inside tasks. Use it where a task is spawned
+/// long before it runs, or takes several arenas; otherwise [`FrameArenas::task_arena`] is shorter.
 ///
-/// It is a ticket: cheap to clone, sent to any thread, and valid for any time. After the `FrameArenas`
-/// were dropped, memory goes back to the global allocator as soon as it is free.
+/// It is cheap to clone, may be sent to any thread, and remains valid after the `FrameArenas` were dropped.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -85,51 +76,35 @@ pub struct TaskArenas {
 
 /// # Memory for tasks
 impl FrameArenas {
-    /// Takes an arena for a task; it does not allocate once as many tasks ran at the same time before.
+    /// Takes an arena for a task. It costs a lock for the figures, and another for each block; both are held for
+    /// a few instructions. The list of running tasks grows only if more tasks run at the same time than ever
+    /// before.
     ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::FrameArenas;
-    ///
-    /// let mut arenas = FrameArenas::default();
-    /// let arena = arenas.task_arena();
-    /// arena.alloc([0_u8; 1000]);
-    /// arenas.swap();
-    /// let usage = arenas.usage();
-    /// assert_eq!((usage.task_arenas, usage.task_bytes), (1, arena.held_bytes()));
-    /// ```
+    /// # Panics
+    /// If the global allocator refuses memory for the list of running tasks.
     #[track_caller]
     pub fn task_arena(&self) -> TaskArena {
         TaskArena::new(&self.common)
     }
 
-    /// Returns a ticket for taking arenas inside of tasks.
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::FrameArenas;
-    ///
-    /// let tasks = FrameArenas::default().tasks();
-    /// assert_eq!(tasks.arena().used_bytes(), 0);
-    /// ```
+    /// Returns a ticket for taking arenas inside tasks: see [`TaskArenas`] for an example.
     pub fn tasks(&self) -> TaskArenas {
         TaskArenas {
             common: Arc::clone(&self.common),
         }
     }
 
-    /// Hands a result to the current frame: its handle resolves in this frame and the next, like
-    /// whatever else was shared in it, and the task's memory goes back when the frame is recycled.
+    /// Makes a result part of the current period, and returns an ordinary handle to it, which resolves in this
+    /// period and the next. The task's memory is returned when the period is recycled.
     ///
-    /// Only this one handle is renewed. For a result that holds further handles,
-    /// [`share`](FrameArena::share) the `TaskResult` itself, and read them through its
+    /// Handles inside the result are unchanged, and do not resolve in these arenas. If the result contains
+    /// handles, [`share`](FrameArena::share) the `TaskResult` itself, and read them through its
     /// [`memory`](TaskResult::memory).
     ///
     /// # Panics
-    /// If the arena of this thread has no room for the record; see
-    /// [`ArenaError`](crate::ArenaError). The result is dropped.
+    /// If the record of the memory, some 400 bytes, cannot be allocated in this thread's arena; see
+    /// [`ArenaError`](crate::ArenaError). The result is dropped first.
     ///
-    /// # Examples
     /// ```
     /// use bevy_frame_arena::FrameArenas;
     ///
@@ -156,16 +131,6 @@ impl FrameArenas {
 
 impl TaskArenas {
     /// Takes an arena, like [`FrameArenas::task_arena`].
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::FrameArenas;
-    ///
-    /// let arenas = FrameArenas::default();
-    /// let tasks = arenas.tasks();
-    /// let arena = tasks.arena();
-    /// assert_eq!(*arena.alloc(7), 7);
-    /// ```
     #[track_caller]
     pub fn arena(&self) -> TaskArena {
         TaskArena::new(&self.common)
@@ -182,7 +147,7 @@ impl TaskArena {
     #[track_caller]
     fn new(common: &Arc<Common>) -> Self {
         let stamp = stamp::task();
-        // First: it may panic for want of memory.
+        // First, because it panics if memory is refused.
         let seat = Seat::new(common, stamp);
         let store = Arc::clone(&common.store);
         Self {
@@ -191,25 +156,14 @@ impl TaskArena {
         }
     }
 
-    /// Ends the work: the arena becomes the result, which derefs to the data of `handle`.
+    /// Turns the arena into the result, which derefs to the data of `handle`.
     ///
-    /// Nothing is copied. All other handles of the arena resolve in the
-    /// [`memory`](TaskResult::memory) of the result.
+    /// Nothing is copied: the result keeps all memory of the arena, and the other handles of the arena resolve
+    /// in the result's [`memory`](TaskResult::memory). So take temporary data from a second task arena, which
+    /// the task drops.
     ///
     /// # Panics
-    /// If the handle was not made in this arena, or in a scope of it: with the text of
-    /// [`HandleError`].
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::FrameArenas;
-    ///
-    /// let arenas = FrameArenas::default();
-    /// let arena = arenas.task_arena();
-    /// let path = arena.share_slice_copy(&[3, 1, 2]);
-    /// let path = arena.finish(path);
-    /// assert_eq!(path[1], 1);
-    /// ```
+    /// If the handle was not made in this arena, with the text of [`HandleError`].
     #[track_caller]
     pub fn finish<T: ?Sized>(self, handle: FrameHandle<T>) -> TaskResult<T> {
         let Self { arena, mut seat } = self;
@@ -219,29 +173,6 @@ impl TaskArena {
             Some(_) => TaskResult { handle, memory },
             None => panic!("{}", memory.why_not(handle)),
         }
-    }
-
-    /// Calls `work` with a scope of this arena, which is free again afterwards: see
-    /// [`FrameArena::scope`]. Use it for what the result does not need.
-    ///
-    /// # Panics
-    /// If `work` or the destructor of a shared value panics.
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::FrameArenas;
-    ///
-    /// let arenas = FrameArenas::default();
-    /// let mut arena = arenas.task_arena();
-    /// let longest = arena.scope(|scope| {
-    ///     let mut lengths = scope.vec();
-    ///     lengths.extend(["to", "you"].iter().map(|word| word.len()));
-    ///     lengths.iter().copied().max()
-    /// });
-    /// assert_eq!((longest, arena.used_bytes()), (Some(3), 0));
-    /// ```
-    pub fn scope<R>(&mut self, work: impl FnOnce(ArenaScope<'_>) -> R) -> R {
-        self.arena.scope(work)
     }
 }
 
@@ -261,18 +192,6 @@ impl fmt::Debug for TaskArena {
 }
 
 /// The memory of a finished task, in which handles of its arena resolve: see [`TaskResult::memory`].
-///
-/// ```
-/// use bevy_frame_arena::FrameArenas;
-///
-/// let arenas = FrameArenas::default();
-/// let arena = arenas.task_arena();
-/// let words = [arena.share_str("to"), arena.share_str("you")];
-/// let words = arena.share_slice_copy(&words);
-///
-/// let words = arena.finish(words);
-/// assert_eq!(&words.memory()[words[1]], "you");
-/// ```
 pub struct TaskMemory {
     arena: FrameArena,
     seat: Seat,
@@ -286,7 +205,7 @@ pub struct TaskMemory {
 unsafe impl Sync for TaskMemory {}
 
 impl TaskMemory {
-    /// Returns the data of a handle, and does not count it if there is none.
+    /// Returns the data of a handle. A failed look-up is not counted.
     #[inline]
     fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // SAFETY:
@@ -297,7 +216,7 @@ impl TaskMemory {
 
     #[track_caller]
     fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
-        self.seat.common.count_stale_lookup(outcome, why);
+        self.seat.common().count_stale_lookup(outcome, why);
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
@@ -328,13 +247,13 @@ impl fmt::Debug for TaskMemory {
     }
 }
 
-/// What a task made, with the memory that it lies in. Use it as a component or resource, or in one: it
-/// is `Send`, `Sync` and `'static`, and derefs to the data.
+/// The result of a task, with the memory that holds it. Store it in a component or resource: it is `Send`,
+/// `Sync` and `'static`, and derefs to the data.
 ///
-/// When it is dropped or replaced, shared values are dropped and the blocks go back, on any thread. It
-/// holds whole blocks (see [`block_bytes`](crate::FrameArenaSettings::block_bytes)), so many small
-/// results are better made in one arena. Wrap it in an [`Arc`] where several readers keep it; hand it to
-/// [`FrameArenas::adopt`] where the frame alone needs it.
+/// When it is dropped or replaced, on any thread, its shared values are dropped and its blocks are returned. It
+/// holds whole blocks (see [`block_bytes`](crate::FrameArenaSettings::block_bytes)), so make many small
+/// results in one arena. Wrap it in an [`Arc`] if several readers keep it, and pass it to
+/// [`FrameArenas::adopt`] if it is needed for one frame only.
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenas, FrameHandle, TaskResult};
@@ -362,17 +281,6 @@ pub struct TaskResult<T: ?Sized> {
 
 impl<T: ?Sized> TaskResult<T> {
     /// Returns the memory, which resolves all handles of the task's arena.
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::FrameArenas;
-    ///
-    /// let arenas = FrameArenas::default();
-    /// let arena = arenas.task_arena();
-    /// let (name, score) = (arena.share_str("Ferris"), arena.share(7));
-    /// let name = arena.finish(name);
-    /// assert_eq!((&*name, name.memory()[score]), ("Ferris", 7));
-    /// ```
     pub fn memory(&self) -> &TaskMemory {
         &self.memory
     }
@@ -391,40 +299,5 @@ impl<T: ?Sized> Deref for TaskResult<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for TaskResult<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
-    }
-}
-
-/// The place of a task or its result in the book; it ends with this.
-struct Seat {
-    common: Arc<Common>,
-    stamp: Stamp,
-    is_finished: bool,
-}
-
-impl Seat {
-    #[track_caller]
-    fn new(common: &Arc<Common>, stamp: Stamp) -> Self {
-        common.tasks.begin(stamp);
-        Self {
-            common: Arc::clone(common),
-            stamp,
-            is_finished: false,
-        }
-    }
-
-    fn finish(&mut self) {
-        self.common.tasks.end(self.stamp);
-        self.common.tasks.add_result();
-        self.is_finished = true;
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        if self.is_finished {
-            self.common.tasks.remove_result();
-        } else {
-            self.common.tasks.end(self.stamp);
-        }
     }
 }

@@ -1,32 +1,26 @@
-//! The book of tasks: how many have an arena, since when, and who took it.
+//! The record of task arenas: their number, their age, and the line that took each.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::mem;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::generation::Common;
+use crate::error::Count;
 use crate::stamp::Stamp;
 
 /// A task arena that is neither finished nor dropped: see
 /// [`FrameUsage::oldest_task`](crate::FrameUsage::oldest_task).
-///
-/// ```
-/// use bevy_frame_arena::FrameArenas;
-///
-/// let mut arenas = FrameArenas::default();
-/// let task_arena = arenas.task_arena();
-/// (0..3).for_each(|_| arenas.swap());
-/// let oldest = arenas.usage().oldest_task.unwrap();
-/// assert_eq!(oldest.age_in_frames, 2);
-/// assert!(oldest.to_string().starts_with("taken 2 frames ago at "));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", reflect(opaque, Clone, Debug, PartialEq))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct RunningTask {
-    /// How many frames before the one that was measured the arena was taken.
-    pub age_in_frames: u64,
+    /// The number of periods from the one in which the arena was taken to the one that was measured.
+    pub age_in_periods: u64,
     /// The line that took it.
     pub made_at: &'static Location<'static>,
 }
@@ -35,16 +29,17 @@ pub struct RunningTask {
 impl fmt::Display for RunningTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, line) = (self.made_at.file(), self.made_at.line());
-        let age = self.age_in_frames;
-        let frames = if age == 1 { "frame" } else { "frames" };
-        write!(f, "taken {age} {frames} ago at {file}:{line}")
+        let age = Count(self.age_in_periods, "frame");
+        write!(f, "taken {age} ago at {file}:{line}")
     }
 }
 
-/// Counts tasks. Any number of threads may do so at once.
+/// Counts tasks, from any number of threads at once.
 #[derive(Debug, Default)]
 pub(super) struct TaskBook {
     running: Mutex<Vec<Entry>>,
+    /// Whether a task has ever begun. If not, the figures need no lock.
+    is_used: AtomicBool,
     results: AtomicUsize,
     period: AtomicU64,
 }
@@ -57,18 +52,26 @@ struct Entry {
 }
 
 impl TaskBook {
-    /// Sets the period in which tasks begin from now on.
+    /// Sets the period that is recorded for new tasks.
     pub(super) fn begin_period(&self, period: u64) {
         self.period.store(period, Relaxed);
     }
 
     /// Returns the number of running tasks, and the one that has run longest.
+    #[inline]
     pub(super) fn running(&self) -> (usize, Option<RunningTask>) {
+        match self.is_used.load(Relaxed) {
+            true => self.look_for_running(),
+            false => (0, None),
+        }
+    }
+
+    fn look_for_running(&self) -> (usize, Option<RunningTask>) {
         let running = self.lock();
         let oldest = running.iter().min_by_key(|entry| entry.period);
         let now = self.period.load(Relaxed);
         let oldest = oldest.map(|entry| RunningTask {
-            age_in_frames: now.saturating_sub(entry.period),
+            age_in_periods: now.saturating_sub(entry.period),
             made_at: entry.made_at,
         });
         (running.len(), oldest)
@@ -81,14 +84,15 @@ impl TaskBook {
 
     /// Adds a running task.
     #[track_caller]
-    pub(super) fn begin(&self, stamp: Stamp) {
+    fn begin(&self, stamp: Stamp) {
         let entry = Entry {
             stamp,
             period: self.period.load(Relaxed),
             made_at: Location::caller(),
         };
-        // The list grows while the lock is free: the global allocator may be a user's own, and take
-        // a task arena itself.
+        self.is_used.store(true, Relaxed);
+        // The list grows while the lock is not held: a user's global allocator may take a task arena
+        // itself.
         let mut longer = Vec::new();
         loop {
             let mut running = self.lock();
@@ -102,28 +106,62 @@ impl TaskBook {
             }
             let len = running.len();
             drop(running);
-            longer = Vec::with_capacity(2 * len + 8);
+            let room = longer.try_reserve_exact(2 * len + 8);
+            room.expect("the global allocator has room for a list of tasks");
         }
     }
 
-    /// Removes a running task, which ends or has a result.
-    pub(super) fn end(&self, stamp: Stamp) {
+    /// Removes a running task that was dropped or finished.
+    fn end(&self, stamp: Stamp) {
         let mut running = self.lock();
         if let Some(index) = running.iter().position(|entry| entry.stamp == stamp) {
             running.swap_remove(index);
         }
     }
 
-    pub(super) fn add_result(&self) {
-        self.results.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn remove_result(&self) {
-        self.results.fetch_sub(1, Relaxed);
-    }
-
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
         // Nothing panics while the lock is held.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An entry of the [`TaskBook`], for a task or its result. Dropping it removes the entry.
+pub(super) struct Seat {
+    common: Arc<Common>,
+    stamp: Stamp,
+    is_finished: bool,
+}
+
+impl Seat {
+    /// Adds a running task.
+    #[track_caller]
+    pub(super) fn new(common: &Arc<Common>, stamp: Stamp) -> Self {
+        common.tasks.begin(stamp);
+        Self {
+            common: Arc::clone(common),
+            stamp,
+            is_finished: false,
+        }
+    }
+
+    /// Counts the task as a result from now on.
+    pub(super) fn finish(&mut self) {
+        self.common.tasks.end(self.stamp);
+        self.common.tasks.results.fetch_add(1, Relaxed);
+        self.is_finished = true;
+    }
+
+    pub(super) fn common(&self) -> &Common {
+        &self.common
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if self.is_finished {
+            self.common.tasks.results.fetch_sub(1, Relaxed);
+        } else {
+            self.common.tasks.end(self.stamp);
+        }
     }
 }

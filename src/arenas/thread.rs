@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::arena::FrameArena;
 use crate::stamp::{self, Stamp};
 
-/// The identity of a thread: a number that no other thread of this process has, had or will have.
+/// The identity of a thread: a number that is unique in the process and never reused.
 pub(super) type ThreadToken = u64;
 
 /// The token of no thread.
 pub(super) const NOBODY: ThreadToken = 0;
 
 thread_local! {
-    // Neither has a destructor, so both can be used as long as the thread runs code at all, the
-    // destructors of other thread locals included.
+    // Neither has a destructor, so both stay usable until the thread ends, even in the destructors of other
+    // thread locals.
     static TOKEN: Cell<ThreadToken> = const { Cell::new(NOBODY) };
     static LAST_USED: Cell<(Stamp, *const FrameArena)> =
         const { Cell::new((stamp::SPARE, ptr::null())) };
@@ -30,7 +30,7 @@ pub(super) fn last_used(stamp: Stamp) -> Option<*const FrameArena> {
     (last_stamp == stamp).then_some(arena)
 }
 
-/// Remembers an arena of this thread, for [`last_used`].
+/// Stores an arena of this thread for [`last_used`].
 pub(super) fn remember(stamp: Stamp, arena: &FrameArena) {
     LAST_USED.set((stamp, arena));
 }

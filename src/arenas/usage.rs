@@ -1,4 +1,4 @@
-//! What a frame used, in plain numbers.
+//! The usage of a period, in plain numbers.
 #![forbid(unsafe_code)]
 
 use std::mem::take;
@@ -10,23 +10,23 @@ use super::task_book::RunningTask;
 use crate::figures::Figures;
 use crate::sites::SiteUsage;
 
-/// The figures of the frame that ended with the last swap. It derefs to [`Figures`].
+/// The figures of the period that ended with the last swap. It derefs to [`Figures`].
 #[derive(Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct FrameUsage {
-    /// The number of the frame.
-    pub frame: u64,
+    /// The number of the period.
+    pub period: u64,
     /// The figures of all workers together.
     pub figures: Figures,
-    /// The highest `peak_bytes` of any frame so far.
+    /// The highest `peak_bytes` of any period so far.
     pub high_watermark_bytes: usize,
-    /// The most bytes of [scratch](crate::Scratch) that were in use at once so far, summed over its
-    /// arenas.
+    /// The sum of the high watermarks of all [scratch](crate::Scratch) arenas so far.
     pub scratch_high_watermark_bytes: usize,
-    /// Bytes of the blocks that were kept for handles of earlier frames, and for leases.
+    /// Bytes of the blocks that were kept for handles of earlier periods, and for leases.
     pub kept_bytes: usize,
-    /// Bytes of the blocks that were free: `held_bytes`, `kept_bytes` and these make up
-    /// `reserved_bytes`.
+    /// Bytes of the free blocks. `held_bytes`, `kept_bytes` and `free_bytes` add up to `reserved_bytes`.
     pub free_bytes: usize,
     /// [Task arenas](crate::TaskArena) that were neither finished nor dropped.
     pub task_arenas: usize,
@@ -34,42 +34,62 @@ pub struct FrameUsage {
     pub task_results: usize,
     /// Bytes of the blocks that task arenas and their results held: a part of `held_bytes`.
     pub task_bytes: usize,
-    /// The task arena that was taken longest ago and is neither finished nor dropped: a task that
-    /// never ends, if its age grows and grows.
+    /// The oldest task arena that is neither finished nor dropped. If its age keeps growing, its task never
+    /// ends.
     pub oldest_task: Option<RunningTask>,
-    /// The largest allocation that a limit refused in any frame so far; 0 if there was none.
+    /// The largest allocation that a limit refused in any period so far; 0 if there was none.
     pub largest_refusal_bytes: usize,
-    /// Generations that could not be recycled because somebody holds a lease.
+    /// Generations that could not be recycled because they were still leased.
     pub parked: usize,
-    /// All generations: as many as data lives for, and those that leases made necessary.
+    /// All generations: one for each period that data lives for, and those added because of leases.
     pub generations: usize,
-    /// The first lookup of a stale or foreign handle that panicked, or else the first: the type of the handle, its age, the line that
-    /// looked it up and, in debug builds, the line that made it.
+    /// The first failed look-up that panicked; if none did, the first failed look-up. It contains the type of
+    /// the handle, its age, the line of the look-up and, in debug builds, the line that made the handle.
     pub first_stale_lookup: Option<StaleLookup>,
-    /// The threads that allocated in that frame.
+    /// The number of threads that allocated in the period.
     pub active_workers: usize,
-    /// The use of each worker, by the name of its thread.
+    /// The figures of each worker, by the name of its thread.
     pub workers: Vec<WorkerUsage>,
-    /// The lines of code that asked for memory in that frame, those that took most first: with the
-    /// feature `sites`, and otherwise none. What counts for whom: [`SiteUsage`](crate::SiteUsage).
+    /// The sites that asked for memory in the period, the largest first. Empty without the feature `sites`.
+    /// See [`SiteUsage`](crate::SiteUsage) for what counts for which site.
     pub sites: Vec<SiteUsage>,
 }
 
-/// The figures of one worker: of the threads with one name. It derefs to [`Figures`].
+/// The figures of one worker, i.e. of all threads with the same name. It derefs to [`Figures`].
 #[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct WorkerUsage {
     /// The name of the thread.
     pub name: Arc<str>,
-    /// Its figures in the frame.
+    /// Its figures in the period.
     pub figures: Figures,
-    /// The highest `peak_bytes` of any frame so far.
+    /// The highest `peak_bytes` of any period so far.
     pub high_watermark_bytes: usize,
-    /// Frames since a thread of this name last allocated.
-    pub idle_frames: u32,
+    /// Periods since a thread of this name last allocated.
+    pub idle_periods: u32,
 }
 
+/// The figures of a running period.
+#[cfg(feature = "bevy")]
+pub(crate) struct UsageSoFar {
+    pub(crate) figures: Figures,
+    pub(crate) first_stale_lookup: Option<StaleLookup>,
+    pub(crate) tasks: TaskFigures,
+}
+
+/// The numbers of task arenas and task results, and their bytes.
+#[cfg(feature = "bevy")]
+pub(crate) type TaskFigures = [usize; 3];
+
 impl FrameUsage {
+    /// Returns the figures of tasks.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn tasks(&self) -> TaskFigures {
+        [self.task_arenas, self.task_results, self.task_bytes]
+    }
+
     /// Returns the line of the threads with this name, and adds it if there is none.
     pub(super) fn line_named(&mut self, name: &Arc<str>) -> usize {
         let known = self.workers.iter().position(|line| line.name == *name);
@@ -78,7 +98,7 @@ impl FrameUsage {
                 name: Arc::clone(name),
                 figures: Figures::default(),
                 high_watermark_bytes: 0,
-                idle_frames: 0,
+                idle_periods: 0,
             });
             self.workers.len() - 1
         })
@@ -137,14 +157,14 @@ impl Clone for WorkerUsage {
             name,
             figures,
             high_watermark_bytes,
-            idle_frames,
+            idle_periods,
         } = self;
-        // The counter of an `Arc` is shared by all who hold the name: leave it alone.
+        // All holders of the name share the counter of the `Arc`: avoid writing to it.
         if !Arc::ptr_eq(name, &other.name) {
             *name = Arc::clone(&other.name);
         }
         *figures = other.figures;
         *high_watermark_bytes = other.high_watermark_bytes;
-        *idle_frames = other.idle_frames;
+        *idle_periods = other.idle_periods;
     }
 }

@@ -1,4 +1,4 @@
-//! The arena of one worker, and what others may see of it.
+//! The arena of one worker, and the figures that other threads may read.
 #![expect(
     unsafe_code,
     reason = "lends arenas, which are not `Sync`, each to its owner alone"
@@ -17,18 +17,20 @@ use crate::stamp::Stamp;
 /// An arena that belongs to the thread that has claimed it.
 pub(super) struct Worker {
     arena: UnsafeCell<FrameArena>,
-    /// Where the meter listed its thread last; a guess.
+    /// The thread's last seat in the meter, which may be stale.
     pub(super) seat: AtomicUsize,
-    /// Who claimed it last. Kept beyond a recycle: the next owner is mostly the same.
+    /// The thread that claimed the worker last, and its name. Kept across recycles, because the next owner is
+    /// mostly the same.
     named: Mutex<(ThreadToken, Arc<str>)>,
 }
 
-// SAFETY: through `&Worker`, threads that are not the owner reach
+// SAFETY: through `&Worker`, threads other than the owner reach
 // - the atomic and the mutex, which are `Sync`;
-// - of the arena its figures alone, through `figures`: they read atomics, and what changes under
-//   `&mut FrameArena` alone;
+// - of the arena only its figures, through `figures`: they read atomics, and fields that change only under
+//   `&mut FrameArena`;
 // - its sites, through `sites`, which are `Sync`.
-// The arena itself is lent by unsafe methods, whose callers promise to be the owner, or alone.
+// The arena itself is lent only by unsafe methods. Their callers promise to be the owner, or to have
+// exclusive access.
 unsafe impl Sync for Worker {}
 
 impl Worker {
@@ -40,12 +42,12 @@ impl Worker {
         }
     }
 
-    /// Gets ready for a period in which the calling thread uses it.
+    /// Prepares the worker for a period in which the calling thread uses it.
     ///
     /// # Safety
-    /// The calling thread has just claimed the worker, and nobody else knows of it yet.
+    /// The calling thread must have just claimed the worker, and no other thread may be able to reach it yet.
     pub(super) unsafe fn begin(&self, stamp: Stamp) {
-        // SAFETY: the caller promises that nobody else knows of the worker.
+        // SAFETY: the caller promises that no other thread can reach the worker.
         unsafe { self.arena_mut() }.set_stamp(stamp);
         let token = thread::current_token();
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,26 +59,25 @@ impl Worker {
     /// Returns the arena for allocating.
     ///
     /// # Safety
-    /// The calling thread has claimed the worker, and the claim does not end while the reference
-    /// lives.
+    /// The calling thread must have claimed the worker, and the claim must not end while the reference lives.
     pub(super) unsafe fn arena(&self) -> &FrameArena {
-        // SAFETY: the caller promises that no other thread uses the arena, and `arena_mut` asks
-        // for the end of all claims.
+        // SAFETY: the caller promises that no other thread uses the arena, and callers of `arena_mut` promise
+        // that no such reference lives.
         unsafe { &*self.arena.get() }
     }
 
     /// Returns the arena for recycling.
     ///
     /// # Safety
-    /// No thread uses the arena, or reads its figures, while the reference lives: the caller
-    /// holds the `&mut` of whatever lends the arenas of this generation, or has just claimed the
-    /// worker and not told anybody yet.
+    /// No thread may use the arena or read its figures while the reference lives. The caller must hold the
+    /// `&mut` of the lender of this generation's arenas, or must have just claimed the worker, before any
+    /// other thread can reach it.
     #[expect(
         clippy::mut_from_ref,
         reason = "the caller promises that it is the only one"
     )]
     pub(super) unsafe fn arena_mut(&self) -> &mut FrameArena {
-        // SAFETY: the caller promises that nobody else uses the arena.
+        // SAFETY: the caller promises that nothing else uses the arena.
         unsafe { &mut *self.arena.get() }
     }
 
@@ -86,19 +87,19 @@ impl Worker {
         Arc::clone(&named.1)
     }
 
-    /// Returns who asked for the arena.
+    /// Returns the sites that asked for the arena.
     #[inline(always)]
     pub(super) fn sites(&self) -> &SiteTable {
-        // SAFETY: as in `figures`; of the arena, only its sites are used, which are `Sync`.
+        // SAFETY: as in `figures`; only the sites of the arena are used, which are `Sync`.
         let arena = unsafe { &*self.arena.get() };
         arena.sites()
     }
 
-    /// Returns what others may see of the arena.
+    /// Returns the figures of the arena, which any thread may read.
     #[inline]
     pub(super) fn figures(&self) -> Figures {
-        // SAFETY: a shared reference to the arena, as its owner has; `arena_mut` is not called
-        // meanwhile. Of the arena, only its figures are used, which any thread may read.
+        // SAFETY: the reference is shared, like that of the owner, and callers of `arena_mut` promise that no
+        // thread reads the figures. Only the figures of the arena are used, which any thread may read.
         let arena = unsafe { &*self.arena.get() };
         let used_bytes = arena.used_bytes();
         Figures {

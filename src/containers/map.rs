@@ -1,4 +1,4 @@
-//! A hash map in an arena.
+//! Hash maps and hash sets in an arena.
 #![forbid(unsafe_code)]
 
 use std::borrow::Borrow;
@@ -8,26 +8,25 @@ use std::ops::{Deref, DerefMut, Index};
 
 use foldhash::fast::FixedState;
 use hashbrown::hash_map::{self, Entry, HashMap};
+use hashbrown::hash_set::{self, HashSet};
 
 use super::or_fail;
 use super::table::{self, TableMemory};
-use crate::arena::FrameArena;
+use crate::arena::{FrameArena, too_long};
 use crate::error::ArenaError;
 
-/// A hash map in an arena: for look-ups that a system builds and uses.
+/// A hash map in an arena: for look-up tables that a system builds and uses.
 ///
-/// It derefs to hashbrown's map, so it has all of its methods. The hash function is the one that
-/// Bevy's maps use, from a fixed seed: the order of the elements is arbitrary, but the same in every
-/// run. [`map_with_hasher`](FrameArena::map_with_hasher) takes another one, such as Bevy's
-/// `FixedHasher` or `EntityHash`.
+/// It derefs to hashbrown's map, so it has all methods that borrow one. The hash function is that of Bevy's
+/// maps, with a fixed seed: the order of the elements is arbitrary, but the same in every run.
+/// [`map_with_hasher`](FrameArena::map_with_hasher) takes another one, such as Bevy's `FixedHasher` or
+/// `EntityHash`.
 ///
 /// It drops its elements at the end of its scope. It grows into new memory, and its old memory stays
-/// unused until the frame is recycled: give it its capacity where that is known. Unlike hashbrown's
-/// own, it panics with the text of the [`ArenaError`] where the arena refuses, and never aborts the
-/// process. The methods listed here panic at the caller's line; the `try_` twins return the error.
+/// unused until the frame is recycled: reserve its capacity if that is known.
 ///
-/// A map can't be shared: it keeps the borrow of its arena, which a handle must not. Share its
-/// contents as a sorted list, and search that with `binary_search_by_key`:
+/// A map can't be shared, because it borrows its arena. Share its contents as a sorted list, and search
+/// that with `binary_search_by_key`:
 ///
 /// ```
 /// use bevy_frame_arena::FrameArenas;
@@ -47,190 +46,176 @@ use crate::error::ArenaError;
 /// let found = arenas[handle].binary_search_by_key(&3, |&(entity, _)| entity);
 /// assert_eq!(found, Ok(0));
 /// ```
+///
+/// # Panics
+/// Methods that need memory panic with the text of the [`ArenaError`] if the arena is out of memory or over
+/// a limit. The methods listed here panic at the caller's line. Unlike a map of hashbrown with another
+/// allocator, it never aborts the process. To get the error instead, make room with
+/// [`try_reserve`](Self::try_reserve).
 pub struct FrameMap<'a, K, V, S = FixedState> {
-    map: HashMap<K, V, S, TableMemory<'a>>,
+    table: HashMap<K, V, S, TableMemory<'a>>,
 }
 
+/// A hash set in an arena: to find out whether something was seen before.
+///
+/// It derefs to hashbrown's set, so it has all methods that borrow one. As for [`FrameMap`](crate::FrameMap), the
+/// hash function is fixed, refused memory is a panic, and the set can't be shared.
+///
+/// ```
+/// use bevy_frame_arena::FrameArena;
+///
+/// let arena = FrameArena::new(4096);
+/// let mut seen = arena.set();
+/// let first: Vec<u32> = [3, 1, 3].into_iter().filter(|&n| seen.insert(n)).collect();
+/// assert_eq!(first, [3, 1]);
+///
+/// let mut visible = arena.set();
+/// visible.extend([1, 2]);
+/// assert!(visible.difference(&seen).eq([&2]));
+/// ```
+pub struct FrameSet<'a, T, S = FixedState> {
+    table: HashSet<T, S, TableMemory<'a>>,
+}
+
+/// Implements everything that maps and sets have in common.
+macro_rules! hash_table {
+    ($name:ident<$key:ident $(, $value:ident)?>, $hashbrown:ident) => {
+        impl<$key: Eq + Hash $(, $value)?, S: BuildHasher> $name<'_, $key $(, $value)?, S> {
+            /// Makes room for at least `additional` more elements.
+            #[inline]
+            #[track_caller]
+            pub fn reserve(&mut self, additional: usize) {
+                or_fail(self.try_reserve(additional));
+            }
+
+            /// Makes room as [`reserve`](Self::reserve) does, or returns an error and changes nothing.
+            #[inline]
+            pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
+                // Compared here, because hashbrown's own comparison is out of line.
+                if additional <= self.table.capacity() - self.table.len() {
+                    return Ok(());
+                }
+                let too_long = || too_long::<($key, $($value)?)>(additional);
+                let grow = |table: &mut $hashbrown<_, $($value,)? _, _>| table.try_reserve(additional);
+                table::try_grow(&mut self.table, $hashbrown::allocator, grow, too_long)
+            }
+        }
+
+        /// The methods of hashbrown.
+        impl<'a, $key $(, $value)?, S> Deref for $name<'a, $key $(, $value)?, S> {
+            type Target = $hashbrown<$key, $($value,)? S, TableMemory<'a>>;
+
+            #[inline]
+            fn deref(&self) -> &Self::Target {
+                &self.table
+            }
+        }
+
+        impl<$key $(, $value)?, S> DerefMut for $name<'_, $key $(, $value)?, S> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                &mut self.table
+            }
+        }
+
+        /// Clones into the same arena.
+        impl<$key, $($value: Clone,)? S> Clone for $name<'_, $key $(, $value)?, S>
+        where
+            $key: Clone + Eq + Hash,
+            S: Clone + BuildHasher,
+        {
+            #[track_caller]
+            fn clone(&self) -> Self {
+                let (hasher, memory) = (self.hasher().clone(), self.allocator().clone());
+                let table = $hashbrown::with_hasher_in(hasher, memory);
+                let mut clone = Self { table };
+                clone.reserve(self.capacity());
+                clone.table.clone_from(&self.table);
+                clone
+            }
+
+            fn clone_from(&mut self, source: &Self) {
+                self.table.clone_from(&source.table);
+            }
+        }
+
+        impl<$key: Eq + Hash, $($value: PartialEq,)? S: BuildHasher> PartialEq
+            for $name<'_, $key $(, $value)?, S>
+        {
+            fn eq(&self, other: &Self) -> bool {
+                self.table == other.table
+            }
+        }
+
+        impl<$key: Eq + Hash, $($value: Eq,)? S: BuildHasher> Eq
+            for $name<'_, $key $(, $value)?, S>
+        {
+        }
+
+        impl<$key: fmt::Debug, $($value: fmt::Debug,)? S> fmt::Debug
+            for $name<'_, $key $(, $value)?, S>
+        {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.table.fmt(f)
+            }
+        }
+    };
+}
+
+hash_table! { FrameMap<K, V>, HashMap }
+hash_table! { FrameSet<T>, HashSet }
+
 impl<'a, K, V, S> FrameMap<'a, K, V, S> {
-    /// Returns the arena.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let names = arena.map::<u32, &str>();
-    /// assert!(std::ptr::eq(names.arena(), &arena));
-    /// ```
-    pub fn arena(&self) -> &'a FrameArena {
-        self.map.allocator().arena()
-    }
-
-    /// Takes the map apart and returns its keys, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.into_keys().eq([3]));
-    /// ```
+    /// Returns an iterator over the keys by value, in arbitrary order.
     pub fn into_keys(self) -> hash_map::IntoKeys<K, V, TableMemory<'a>> {
-        self.map.into_keys()
+        self.table.into_keys()
     }
 
-    /// Takes the map apart and returns its values, in arbitrary order.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert!(names.into_values().eq(["Ferris"]));
-    /// ```
+    /// Returns an iterator over the values by value, in arbitrary order.
     pub fn into_values(self) -> hash_map::IntoValues<K, V, TableMemory<'a>> {
-        self.map.into_values()
+        self.table.into_values()
     }
 }
 
 impl<'a, K: Eq + Hash, V, S: BuildHasher> FrameMap<'a, K, V, S> {
-    /// Makes room for at least `additional` more elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// names.reserve(100);
-    /// assert!(names.capacity() > 100);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn reserve(&mut self, additional: usize) {
-        or_fail(self.try_reserve(additional));
-    }
-
-    /// Makes room for at least `additional` more elements.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
-    #[inline]
-    pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
-        // Compared here, because hashbrown's own comparison is out of line.
-        if additional <= self.map.capacity() - self.map.len() {
-            return Ok(());
-        }
-        let too_long = ArenaError::TooLong {
-            len: additional,
-            element_bytes: size_of::<(K, V)>(),
-        };
-        let grow = |map: &mut HashMap<_, _, _, _>| map.try_reserve(additional);
-        table::try_grow(&mut self.map, HashMap::allocator, grow, too_long)
-    }
-
     /// Inserts a value, and returns the previous value of the key.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// assert_eq!(names.insert(3, "Ferris"), None);
-    /// assert_eq!(names.insert(3, "Corro"), Some("Ferris"));
-    /// ```
     #[inline]
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.reserve(1);
-        self.map.insert(key, value)
+        self.table.insert(key, value)
     }
 
-    /// Inserts a value, and returns the previous value of the key.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; key and value are dropped then.
-    #[inline]
-    pub fn try_insert(&mut self, key: K, value: V) -> Result<Option<V>, ArenaError> {
-        self.try_reserve(1)?;
-        Ok(self.map.insert(key, value))
-    }
-
-    /// Returns the entry of a key, to look at it and to fill it: `*map.entry(key).or_insert(0) += 1`.
-    ///
-    /// # Panics
-    /// If the key is new, and the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut hits = arena.map();
-    /// for entity in [7, 3, 7] {
-    ///     *hits.entry(entity).or_insert(0) += 1;
-    /// }
-    /// assert_eq!(hits[&7], 2);
-    /// ```
+    /// Returns the entry of a key, to read or fill it: `*map.entry(key).or_insert(0) += 1`. Only a new
+    /// key needs memory.
     #[inline]
     #[track_caller]
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V, S, TableMemory<'a>> {
-        if self.map.capacity() == self.map.len() && !self.map.contains_key(&key) {
+        if self.table.capacity() == self.table.len() && !self.table.contains_key(&key) {
             self.reserve(1);
         }
-        self.map.entry(key)
-    }
-
-    /// Inserts everything that an iterator yields.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; the elements inserted before that stay.
-    pub fn try_extend(&mut self, iter: impl IntoIterator<Item = (K, V)>) -> Result<(), ArenaError> {
-        let iter = iter.into_iter();
-        self.try_reserve(table::expected(iter.size_hint().0, self.is_empty()))?;
-        for (key, value) in iter {
-            self.try_insert(key, value)?;
-        }
-        Ok(())
+        self.table.entry(key)
     }
 }
 
-/// The methods of hashbrown's map.
-impl<'a, K, V, S> Deref for FrameMap<'a, K, V, S> {
-    type Target = HashMap<K, V, S, TableMemory<'a>>;
-
+impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
+    /// Inserts an element, and returns whether it is new.
     #[inline]
-    fn deref(&self) -> &Self::Target {
-        &self.map
-    }
-}
-
-impl<K, V, S> DerefMut for FrameMap<'_, K, V, S> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.map
-    }
-}
-
-/// Clones into the same arena.
-impl<K: Clone + Eq + Hash, V: Clone, S: Clone + BuildHasher> Clone for FrameMap<'_, K, V, S> {
     #[track_caller]
-    fn clone(&self) -> Self {
-        let mut clone = self.arena().map_with_hasher(self.hasher().clone());
-        clone.reserve(self.capacity());
-        clone.map.clone_from(&self.map);
-        clone
-    }
-
-    fn clone_from(&mut self, source: &Self) {
-        self.map.clone_from(&source.map);
+    pub fn insert(&mut self, value: T) -> bool {
+        self.reserve(1);
+        self.table.insert(value)
     }
 }
 
 impl<K: Eq + Hash, V, S: BuildHasher> Extend<(K, V)> for FrameMap<'_, K, V, S> {
     #[track_caller]
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, iter: I) {
-        or_fail(self.try_extend(iter));
+        let iter = iter.into_iter();
+        self.reserve(table::expected(iter.size_hint().0, self.is_empty()));
+        for (key, value) in iter {
+            self.insert(key, value);
+        }
     }
 }
 
@@ -239,7 +224,7 @@ impl<'a, K, V, S> IntoIterator for FrameMap<'a, K, V, S> {
     type IntoIter = hash_map::IntoIter<K, V, TableMemory<'a>>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.map.into_iter()
+        self.table.into_iter()
     }
 }
 
@@ -248,7 +233,7 @@ impl<'m, K, V, S> IntoIterator for &'m FrameMap<'_, K, V, S> {
     type IntoIter = hash_map::Iter<'m, K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.map.iter()
+        self.table.iter()
     }
 }
 
@@ -257,7 +242,7 @@ impl<'m, K, V, S> IntoIterator for &'m mut FrameMap<'_, K, V, S> {
     type IntoIter = hash_map::IterMut<'m, K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.map.iter_mut()
+        self.table.iter_mut()
     }
 }
 
@@ -275,31 +260,38 @@ where
     }
 }
 
-impl<K: Eq + Hash, V: PartialEq, S: BuildHasher> PartialEq for FrameMap<'_, K, V, S> {
-    fn eq(&self, other: &Self) -> bool {
-        self.map == other.map
+impl<T: Eq + Hash, S: BuildHasher> Extend<T> for FrameSet<'_, T, S> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = T>>(&mut self, iter: I) {
+        let iter = iter.into_iter();
+        self.reserve(table::expected(iter.size_hint().0, self.is_empty()));
+        for value in iter {
+            self.insert(value);
+        }
     }
 }
 
-impl<K: Eq + Hash, V: Eq, S: BuildHasher> Eq for FrameMap<'_, K, V, S> {}
+impl<'a, T, S> IntoIterator for FrameSet<'a, T, S> {
+    type Item = T;
+    type IntoIter = hash_set::IntoIter<T, TableMemory<'a>>;
 
-impl<K: fmt::Debug, V: fmt::Debug, S> fmt::Debug for FrameMap<'_, K, V, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.map.fmt(f)
+    fn into_iter(self) -> Self::IntoIter {
+        self.table.into_iter()
     }
 }
 
-/// # Maps
+impl<'s, T, S> IntoIterator for &'s FrameSet<'_, T, S> {
+    type Item = &'s T;
+    type IntoIter = hash_set::Iter<'s, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.table.iter()
+    }
+}
+
+/// # Maps and sets
 impl FrameArena {
     /// Creates an empty map. It allocates with its first element.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut names = arena.map();
-    /// names.insert(3, "Ferris");
-    /// assert_eq!(names.get(&3), Some(&"Ferris"));
-    /// ```
     pub fn map<K, V>(&self) -> FrameMap<'_, K, V> {
         self.map_with_hasher(FixedState::default())
     }
@@ -316,25 +308,36 @@ impl FrameArena {
     /// ```
     pub fn map_with_hasher<K, V, S>(&self, hasher: S) -> FrameMap<'_, K, V, S> {
         FrameMap {
-            map: HashMap::with_hasher_in(hasher, TableMemory::new(self)),
+            table: HashMap::with_hasher_in(hasher, TableMemory::new(self)),
         }
     }
 
-    /// Creates a map with room for `capacity` elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let names = arena.map_with_capacity::<u32, &str>(100);
-    /// assert!(names.capacity() >= 100);
-    /// ```
+    /// Creates a map with room for `capacity` elements, or panics if memory is refused.
     #[track_caller]
     pub fn map_with_capacity<K: Eq + Hash, V>(&self, capacity: usize) -> FrameMap<'_, K, V> {
         let mut map = self.map();
         map.reserve(capacity);
         map
+    }
+
+    /// Creates an empty set. It allocates with its first element.
+    pub fn set<T>(&self) -> FrameSet<'_, T> {
+        self.set_with_hasher(FixedState::default())
+    }
+
+    /// Creates an empty set with a hash function of your choice, like
+    /// [`map_with_hasher`](Self::map_with_hasher).
+    pub fn set_with_hasher<T, S>(&self, hasher: S) -> FrameSet<'_, T, S> {
+        FrameSet {
+            table: HashSet::with_hasher_in(hasher, TableMemory::new(self)),
+        }
+    }
+
+    /// Creates a set with room for `capacity` elements, or panics if memory is refused.
+    #[track_caller]
+    pub fn set_with_capacity<T: Eq + Hash>(&self, capacity: usize) -> FrameSet<'_, T> {
+        let mut set = self.set();
+        set.reserve(capacity);
+        set
     }
 }

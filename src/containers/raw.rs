@@ -1,27 +1,28 @@
-//! The memory of a container: where it is, how much, and of which arena.
+//! The memory of a container: its start, its capacity and its arena.
 #![expect(unsafe_code, reason = "owns raw memory of an arena")]
 
 use std::alloc::Layout;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::arena::{FrameArena, Purpose};
+use crate::arena::{FrameArena, Purpose, array_layout, too_long};
 use crate::error::{ArenaError, fail};
 
-/// Memory for `capacity` elements of `T`. It does not know which of them are there.
+/// Memory for `capacity` elements of `T`, initialised or not.
 ///
-/// Growth passes its parts by value and returns them in registers: a loop of pushes whose vector
-/// had its address taken would go through memory for each element.
+/// Growth takes the parts of a buffer by value and returns them in registers. If it took a reference, a
+/// loop of pushes would go through memory for each element. That is why there are free functions below,
+/// and a cold twin of [`new_in`](Self::new_in).
 pub(super) struct RawBuffer<'a, T> {
-    /// Dangling where there is nothing to hold; else a block of `arena` for `capacity` elements.
+    /// Dangling if there is no memory, or else the start of a block of `arena` for `capacity` elements.
     start: NonNull<T>,
-    /// `usize::MAX` for types of no size, so that they never grow.
+    /// `usize::MAX` for zero-sized types, so that they never grow.
     capacity: usize,
     arena: &'a FrameArena,
     elements: PhantomData<T>,
 }
 
-/// A block and its capacity: what growth returns, in two registers.
+/// A block and its capacity, which growth returns in two registers.
 type Block<T> = (NonNull<T>, usize);
 
 impl<'a, T> RawBuffer<'a, T> {
@@ -37,22 +38,22 @@ impl<'a, T> RawBuffer<'a, T> {
         }
     }
 
-    /// Like [`new_in`](Self::new_in), where that is rare.
+    /// As [`new_in`](Self::new_in), for a path that is rare.
     #[cold]
     pub(super) const fn new_in_full_block(arena: &'a FrameArena) -> Self {
         Self::new_in(arena)
     }
 
-    /// Takes over a block that elements fill.
+    /// Takes over a block, with its length as the capacity.
     ///
     /// # Safety
-    /// `elements` start a block of `arena` that nobody else owns, if they have a size at all.
+    /// `block` must be a block of `arena` without another owner, unless its elements are zero-sized.
     #[inline]
-    pub(super) const unsafe fn from_raw(elements: NonNull<[T]>, arena: &'a FrameArena) -> Self {
+    pub(super) const unsafe fn from_raw(block: NonNull<[T]>, arena: &'a FrameArena) -> Self {
         let mut buffer = Self::new_in(arena);
-        buffer.start = elements.cast();
+        buffer.start = block.cast();
         if Self::HAS_SIZE {
-            buffer.capacity = elements.len();
+            buffer.capacity = block.len();
         }
         buffer
     }
@@ -72,25 +73,25 @@ impl<'a, T> RawBuffer<'a, T> {
         self.arena
     }
 
-    /// Makes room for `additional` elements behind `len`, and some to spare.
+    /// Makes room for `additional` elements behind `len`, and some more.
     #[inline(always)]
     #[track_caller]
     pub(super) fn grow(&mut self, len: usize, additional: usize) {
-        // SAFETY: these are the parts of this buffer, and they are replaced by what comes back.
+        // SAFETY: these are the parts of this buffer, which are replaced by the result.
         let grown = unsafe { grow_or_fail(self.arena, self.start, self.capacity, len, additional) };
         (self.start, self.capacity) = grown;
     }
 
-    /// Makes room for `additional` elements behind `len`, and some to spare if there is memory.
+    /// Makes room for `additional` elements behind `len`, and some more if there is memory.
     #[inline(always)]
     pub(super) fn try_grow(&mut self, len: usize, additional: usize) -> Result<(), ArenaError> {
-        // SAFETY: these are the parts of this buffer, and they are replaced by what comes back.
+        // SAFETY: these are the parts of this buffer, which are replaced by the result.
         let grown = unsafe { try_grow(self.arena, self.start, self.capacity, len, additional) };
         (self.start, self.capacity) = grown?;
         Ok(())
     }
 
-    /// Makes room for `additional` elements behind `len`, and no more.
+    /// Makes room for exactly `additional` elements behind `len`.
     #[cold]
     pub(super) fn try_grow_exact(
         &mut self,
@@ -98,22 +99,22 @@ impl<'a, T> RawBuffer<'a, T> {
         additional: usize,
     ) -> Result<(), ArenaError> {
         let needed = sum::<T>(len, additional)?;
-        // SAFETY: these are the parts of this buffer, and they are replaced by what comes back.
+        // SAFETY: these are the parts of this buffer, which are replaced by the result.
         let grown = unsafe { try_resize(self.arena, self.start, self.capacity, needed) };
         (self.start, self.capacity) = grown.inspect_err(|error| self.arena.count_refusal(error))?;
         Ok(())
     }
 
-    /// Gives back what is beyond `capacity`, where the arena can take it: from its newest block.
+    /// Gives the memory beyond `capacity` back if this is the newest allocation of the arena.
     ///
-    /// The elements beyond it must be gone.
+    /// The elements beyond it must have been dropped or moved.
     #[inline]
     pub(super) fn shrink_to(&mut self, capacity: usize) {
         if !Self::HAS_SIZE || capacity >= self.capacity {
             return;
         }
         let (old_bytes, new_bytes) = (self.capacity * size_of::<T>(), capacity * size_of::<T>());
-        // SAFETY: this is the block that the buffer took, with its size, and not larger after it.
+        // SAFETY: this is the block that the buffer took, with its size, and the new size is smaller.
         if unsafe {
             self.arena
                 .shrink_block(self.start.cast(), old_bytes, new_bytes)
@@ -127,26 +128,26 @@ impl<T> Drop for RawBuffer<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if Self::HAS_SIZE && self.capacity != 0 {
-            // SAFETY: this is the block that the buffer took, with its size; nobody uses it again.
+            // SAFETY: this is the block that the buffer took, with its size; it is not used again.
             unsafe { free(self.arena, self.start.cast(), self.capacity, size_of::<T>()) };
         }
     }
 }
 
-/// Out of line, so that the compiler takes the drop itself into the cleanup of a panic: if it calls
-/// it there, the vector has an address, and every push stores its length.
+/// Out of line, so that the compiler inlines the drop itself into the cleanup of a panic. A call there
+/// would take the vector's address, and every push would store its length.
 ///
 /// # Safety
 /// As for [`FrameArena::free_block`], for a block of `capacity` elements of `element_bytes`.
 #[inline(never)]
 unsafe fn free(arena: &FrameArena, block: NonNull<u8>, capacity: usize, element_bytes: usize) {
-    // Multiplied here: the compiler would keep the product up to date in the loop of pushes.
+    // Multiplied here: otherwise the compiler updates the product in the loop of pushes.
     // SAFETY: the caller's promise.
     unsafe { arena.free_block(block, capacity * element_bytes) };
 }
 
-/// What a container would have to be to leave its thread. Nothing is: it exists for its message,
-/// which the compiler shows in place of a list of cells inside the arena.
+/// The bound for a container to leave its thread. Nothing implements it: it exists for its message, which
+/// the compiler shows instead of a list of cells inside the arena.
 #[diagnostic::on_unimplemented(
     message = "a container in an arena can't leave the system and thread that made it",
     label = "this keeps arena memory of one frame and one thread",
@@ -203,8 +204,8 @@ unsafe fn try_grow<T>(
     unsafe { try_grow_slow(arena, start, capacity, len, additional) }
 }
 
-/// Doubles the capacity, or takes what is needed if that is more, where the active block has it: the
-/// first block, or one that is the newest and grows in place. Otherwise nothing changes.
+/// Doubles the capacity, or more if more is needed, if the active block has the room: for a first block,
+/// or one that is the newest and grows in place. Otherwise nothing changes.
 ///
 /// # Safety
 /// As for [`try_resize`].
@@ -227,13 +228,13 @@ unsafe fn grow_in_block<T>(
         arena.take_elements_of_block::<T>(wanted)?.cast()
     } else {
         let old_bytes = capacity * size_of::<T>();
-        // SAFETY: a buffer with a capacity has a block of that many elements, and wants more.
+        // SAFETY: a buffer with a capacity has a block of that many elements, and the new size is larger.
         unsafe { arena.grow_in_place(start.cast(), old_bytes, layout.size())? }
     };
     Some((block.cast(), wanted))
 }
 
-/// Doubles the capacity; takes what is needed where that is more, or where doubling is refused.
+/// Doubles the capacity. If more is needed, or doubling is refused, takes exactly the capacity needed.
 ///
 /// # Safety
 /// As for [`try_resize`].
@@ -249,7 +250,7 @@ unsafe fn try_grow_slow<T>(
     let needed = sum::<T>(len, additional)?;
     let wanted = capacity.saturating_mul(2).max(first_capacity::<T>());
     if wanted > needed {
-        // SAFETY: the caller's promise. If it is refused, the old block is as it was.
+        // SAFETY: the caller's promise. If it is refused, the old block is unchanged.
         if let Ok(grown) = unsafe { try_resize(arena, start, capacity, wanted) } {
             return Ok(grown);
         }
@@ -262,8 +263,8 @@ unsafe fn try_grow_slow<T>(
 /// Makes a block larger, in place or by moving it. An error changes nothing, and is not counted.
 ///
 /// # Safety
-/// - `start` and `capacity` are those of a buffer in `arena`;
-/// - the buffer goes on with what is returned, if anything is.
+/// - `start` and `capacity` must be those of a buffer in `arena`;
+/// - on success the buffer must go on with the block returned.
 unsafe fn try_resize<T>(
     arena: &FrameArena,
     start: NonNull<T>,
@@ -273,7 +274,7 @@ unsafe fn try_resize<T>(
     if new_capacity <= capacity {
         return Ok((start, capacity));
     }
-    let layout = Layout::array::<T>(new_capacity).map_err(|_| too_long::<T>(new_capacity))?;
+    let layout = array_layout::<T>(new_capacity)?;
     let block = if capacity == 0 {
         arena.try_alloc_uncounted(layout, Purpose::Fixed)?
     } else {
@@ -286,7 +287,7 @@ unsafe fn try_resize<T>(
     Ok((block.cast(), new_capacity))
 }
 
-/// Returns how many elements a buffer takes at first: growing one by one costs more than the room.
+/// Returns the first capacity of a buffer. Growing by single elements would cost more than unused room.
 const fn first_capacity<T>() -> usize {
     match size_of::<T>() {
         0..=1 => 8,
@@ -298,12 +299,4 @@ const fn first_capacity<T>() -> usize {
 fn sum<T>(len: usize, additional: usize) -> Result<usize, ArenaError> {
     len.checked_add(additional)
         .ok_or_else(|| too_long::<T>(usize::MAX))
-}
-
-#[cold]
-fn too_long<T>(len: usize) -> ArenaError {
-    ArenaError::TooLong {
-        len,
-        element_bytes: size_of::<T>(),
-    }
 }

@@ -4,20 +4,25 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
-mod edit;
-mod traits;
-
+use std::cmp::Ordering;
 use std::fmt::{self, Write};
-use std::ops::{Deref, DerefMut};
+use std::iter::FusedIterator;
+use std::mem;
+use std::ops::{AddAssign, Deref, DerefMut, Range, RangeBounds};
+use std::str::Utf8Error;
 
-use super::{FrameVec, or_fail};
+use super::{FrameVec, checked_range, like_contents, or_fail};
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
-/// A string in an arena, for `write!` and for building by pieces.
+/// A string in an arena, with the common methods of [`String`]: for `write!` and for text built of pieces.
 ///
-/// `write!` works without an import, and panics with the text of the [`ArenaError`] at its own
-/// line if the arena refuses; [`try_write_fmt`](Self::try_write_fmt) returns it.
+/// [`FrameArena::string`] makes one. `write!` works without an import.
+///
+/// # Panics
+/// Every method that needs memory panics with the text of the [`ArenaError`] if the arena is out of memory
+/// or over a limit. `write!` panics at its own line. [`try_write_fmt`](Self::try_write_fmt) and the other
+/// `try_` twins return the error.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArena;
@@ -26,246 +31,84 @@ use crate::error::{ArenaError, fail};
 /// let mut label = arena.string();
 /// label.push_str("wave ");
 /// write!(label, "{}", 3).unwrap();
-/// assert_eq!(label, "wave 3");
+/// label.insert_str(4, " no.");
+/// assert_eq!(label, "wave no. 3");
 /// ```
 pub struct FrameString<'a> {
     /// Always UTF-8.
     bytes: FrameVec<'a, u8>,
 }
 
-/// What a string takes at first, if it is there: enough for most labels, which saves the growth in
-/// small steps. [`FrameString::leak`] and [`FrameString::share`] give back what is left over.
+/// The first capacity of a string, if the block has it: enough for most labels, which saves the growth
+/// in small steps. [`FrameString::leak`] and [`FrameString::share`] return the rest.
 const FIRST_BYTES: usize = 64;
 
+/// # Appending
 impl<'a> FrameString<'a> {
-    /// Creates an empty string. It allocates with its first character.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FrameString};
-    /// let arena = FrameArena::new(4096);
-    /// assert_eq!(FrameString::new_in(&arena), "");
-    /// ```
     #[inline]
-    pub const fn new_in(arena: &'a FrameArena) -> Self {
+    pub(super) const fn new_in(arena: &'a FrameArena) -> Self {
         Self {
             bytes: FrameVec::new_in(arena),
         }
     }
 
-    /// Creates a string with room for `capacity` bytes.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FrameString};
-    /// let arena = FrameArena::new(4096);
-    /// assert!(FrameString::with_capacity_in(100, &arena).capacity() >= 100);
-    /// ```
-    #[track_caller]
-    pub fn with_capacity_in(capacity: usize, arena: &'a FrameArena) -> Self {
-        Self {
-            bytes: FrameVec::with_capacity_in(capacity, arena),
-        }
-    }
-
-    /// Returns the arena.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let label = arena.string();
-    /// assert!(std::ptr::eq(label.arena(), &arena));
-    /// ```
     #[inline]
-    pub const fn arena(&self) -> &'a FrameArena {
+    pub(crate) const fn arena(&self) -> &'a FrameArena {
         self.bytes.arena()
     }
 
-    /// Returns how many bytes there is room for before the string grows.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// assert_eq!(arena.string().capacity(), 0);
-    /// ```
+    /// Returns the number of bytes that fit before the string grows.
     #[inline]
     pub const fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
+    /// Returns the text, as `&string[..]` does.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        self
+    }
+
     /// Makes room for at least `additional` more bytes.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.reserve(100);
-    /// assert!(label.capacity() >= 100);
-    /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.bytes.reserve(additional);
     }
 
-    /// Makes room for at least `additional` more bytes.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
+    /// Makes room as [`reserve`](Self::reserve) does, or returns an error and changes nothing.
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
         self.bytes.try_reserve(additional)
     }
 
     /// Appends a string.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push_str("wave 3");
-    /// assert_eq!(label, "wave 3");
-    /// ```
     #[inline]
     #[track_caller]
     pub fn push_str(&mut self, text: &str) {
         or_fail(self.try_push_str(text));
     }
 
-    /// Appends a string.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing is appended then.
+    /// Appends as [`push_str`](Self::push_str) does, or returns an error and appends nothing.
     #[inline]
     pub fn try_push_str(&mut self, text: &str) -> Result<(), ArenaError> {
         if text.len() > self.bytes.capacity() - self.bytes.len() {
             self.grow(text.len())?;
         }
-        // SAFETY: there is room for it: growing made it, or failed.
+        // SAFETY: there is room for it: if growing failed, the error was returned.
         unsafe { self.bytes.append_bytes_within_capacity(text.as_bytes()) };
         Ok(())
     }
 
     /// Appends a character.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push('…');
-    /// assert_eq!(label, "…");
-    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, character: char) {
-        or_fail(self.try_push(character));
+        self.push_str(character.encode_utf8(&mut [0; 4]));
     }
 
-    /// Appends a character.
+    /// Appends formatted text: `write!(string, "…")` calls this.
     ///
     /// # Errors
-    /// If the arena is out of memory or over a limit; nothing is appended then.
-    #[inline]
-    pub fn try_push(&mut self, character: char) -> Result<(), ArenaError> {
-        self.try_push_str(character.encode_utf8(&mut [0; 4]))
-    }
-
-    /// Removes the last character and returns it.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push_str("12 €");
-    /// assert_eq!(label.pop(), Some('€'));
-    /// ```
-    pub fn pop(&mut self) -> Option<char> {
-        let last = self.chars().next_back()?;
-        self.bytes.truncate(self.len() - last.len_utf8());
-        Some(last)
-    }
-
-    /// Removes all text beyond the first `len` bytes.
-    ///
-    /// # Panics
-    /// If that is in the middle of a character.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push_str("wave 3");
-    /// label.truncate(4);
-    /// assert_eq!(label, "wave");
-    /// ```
-    #[track_caller]
-    pub fn truncate(&mut self, len: usize) {
-        if len < self.len() {
-            self.assert_boundary(len);
-            self.bytes.truncate(len);
-        }
-    }
-
-    /// # Panics
-    /// If the index is within a character, or beyond the text.
-    #[track_caller]
-    fn assert_boundary(&self, index: usize) {
-        assert!(
-            self.is_char_boundary(index),
-            "byte {index} is within a character"
-        );
-    }
-
-    /// Removes the text and keeps the memory.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push_str("wave 3");
-    /// label.clear();
-    /// assert_eq!(label, "");
-    /// ```
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-    }
-
-    /// Returns the text.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// label.push_str("wave 3");
-    /// assert_eq!(label.as_str().len(), 6);
-    /// ```
-    pub fn as_str(&self) -> &str {
-        self
-    }
-
-    /// Appends formatted text: this is what `write!(string, "…")` calls.
-    ///
-    /// # Errors
-    /// If a `Display` implementation returns an error; what was written before that stays.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut label = arena.string();
-    /// write!(label, "{} of {}", 3, 7).unwrap();
-    /// assert_eq!(label, "3 of 7");
-    /// ```
+    /// If a `Display` implementation returns an error; text written before that stays.
     #[track_caller]
     pub fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> fmt::Result {
         match self.write(arguments) {
@@ -275,10 +118,8 @@ impl<'a> FrameString<'a> {
         }
     }
 
-    /// Appends formatted text: `string.try_write_fmt(format_args!("{hp} HP"))`.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; what was written before that stays.
+    /// Appends formatted text, or returns an error; text written before that stays:
+    /// `string.try_write_fmt(format_args!("{hp} HP"))`.
     ///
     /// # Panics
     /// If a `Display` implementation returns an error, like `format!`.
@@ -292,7 +133,7 @@ impl<'a> FrameString<'a> {
         }
     }
 
-    /// Returns why the arena refused, or nothing if it was not the arena.
+    /// Returns the arena's error, or `None` for an error of a `Display` implementation.
     #[inline(always)]
     fn write(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), Option<ArenaError>> {
         let mut writer = Fallible {
@@ -305,7 +146,7 @@ impl<'a> FrameString<'a> {
         }
     }
 
-    /// Formats into a string with room for a label from the start, if it is there.
+    /// Formats into a string that has room for a label from the start, if the block has it.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn try_format(
@@ -331,7 +172,197 @@ impl<'a> FrameString<'a> {
     }
 }
 
-/// A writer that remembers why it failed: `fmt::Error` has no room for the reason.
+/// # Inserting and removing
+///
+/// As for [`String`], an index or range that is out of bounds or within a character is a panic.
+impl FrameString<'_> {
+    /// Removes the last character and returns it.
+    pub fn pop(&mut self) -> Option<char> {
+        let last = self.chars().next_back()?;
+        self.bytes.truncate(self.len() - last.len_utf8());
+        Some(last)
+    }
+
+    /// Removes all text beyond the first `len` bytes.
+    #[track_caller]
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            self.assert_boundary(len);
+            self.bytes.truncate(len);
+        }
+    }
+
+    /// Removes the text and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Inserts a character at byte `index`.
+    #[track_caller]
+    pub fn insert(&mut self, index: usize, character: char) {
+        self.insert_str(index, character.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Inserts a string at byte `index`.
+    #[track_caller]
+    pub fn insert_str(&mut self, index: usize, text: &str) {
+        self.replace_range(index..index, text);
+    }
+
+    /// Removes the character at byte `index` and returns it.
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) -> char {
+        let range = self.range_of_text(index..);
+        let removed = self[range].chars().next();
+        let removed = removed.expect("there is no character at the end of a text");
+        self.replace_range(index..index + removed.len_utf8(), "");
+        removed
+    }
+
+    /// Replaces a range of bytes by a string.
+    #[track_caller]
+    pub fn replace_range(&mut self, range: impl RangeBounds<usize>, text: &str) {
+        let range = self.range_of_text(range);
+        self.reserve(text.len().saturating_sub(range.len()));
+        // SAFETY:
+        // - the range is in bounds, and bytes need no dropping;
+        // - there is room for the difference;
+        // - the text is borrowed, so it is not part of this string, which is borrowed mutably.
+        unsafe { self.bytes.overwrite(range, text.as_ptr(), text.len()) };
+    }
+
+    /// Keeps the characters for which `keep` returns `true`. If it panics, the string is empty.
+    pub fn retain(&mut self, mut keep: impl FnMut(char) -> bool) {
+        let empty = Self::new_in(self.arena());
+        let mut text = mem::replace(self, empty);
+        let (mut kept, mut next) = (0, 0);
+        while let Some(character) = text[next..].chars().next() {
+            let range = next..next + character.len_utf8();
+            next = range.end;
+            // The gap is all zeros, so that the text is UTF-8 between any two steps.
+            text.bytes[range].fill(0);
+            if keep(character) {
+                kept += character.encode_utf8(&mut text.bytes[kept..next]).len();
+            }
+        }
+        text.truncate(kept);
+        *self = text;
+    }
+
+    /// Removes a range of bytes and returns an iterator over its characters. The range is removed when
+    /// the iterator is dropped, even if it was not used up.
+    #[track_caller]
+    pub fn drain(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> impl DoubleEndedIterator<Item = char> + FusedIterator {
+        let range = self.range_of_text(range);
+        Drained {
+            left: range.clone(),
+            range,
+            text: self,
+        }
+    }
+
+    /// Turns a range into indices that are in bounds and between characters.
+    #[track_caller]
+    fn range_of_text(&self, range: impl RangeBounds<usize>) -> Range<usize> {
+        let range = checked_range(range, self.len());
+        for index in [range.start, range.end] {
+            self.assert_boundary(index);
+        }
+        range
+    }
+
+    /// # Panics
+    /// If the index is within a character, or beyond the text.
+    #[track_caller]
+    fn assert_boundary(&self, index: usize) {
+        assert!(
+            self.is_char_boundary(index),
+            "byte {index} is within a character"
+        );
+    }
+}
+
+/// # From and into bytes
+impl<'a> FrameString<'a> {
+    /// Turns bytes into a string, without copying them.
+    ///
+    /// # Errors
+    /// If they are not UTF-8; the bytes are dropped.
+    pub fn from_utf8(bytes: FrameVec<'a, u8>) -> Result<Self, Utf8Error> {
+        str::from_utf8(&bytes)?;
+        Ok(Self { bytes })
+    }
+
+    /// Copies bytes into a string, with `U+FFFD` in place of sequences that are not UTF-8.
+    #[track_caller]
+    pub fn from_utf8_lossy_in(bytes: &[u8], arena: &'a FrameArena) -> Self {
+        let mut text = Self::new_in(arena);
+        text.reserve(bytes.len());
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            if !chunk.invalid().is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        text
+    }
+
+    /// Returns the bytes of the text, as a list.
+    pub fn into_bytes(self) -> FrameVec<'a, u8> {
+        self.bytes
+    }
+
+    /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
+    #[inline]
+    pub fn leak(mut self) -> &'a mut str {
+        self.bytes.shrink_to_fit();
+        // SAFETY: `bytes` is always UTF-8.
+        unsafe { str::from_utf8_unchecked_mut(self.bytes.leak()) }
+    }
+}
+
+/// The iterator of [`FrameString::drain`]. Dropping it removes the range.
+struct Drained<'s, 'a> {
+    text: &'s mut FrameString<'a>,
+    range: Range<usize>,
+    /// The part of the range that was not yielded yet.
+    left: Range<usize>,
+}
+
+impl Iterator for Drained<'_, '_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let character = self.text[self.left.clone()].chars().next()?;
+        self.left.start += character.len_utf8();
+        Some(character)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.text[self.left.clone()].chars().size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Drained<'_, '_> {
+    fn next_back(&mut self) -> Option<char> {
+        let character = self.text[self.left.clone()].chars().next_back()?;
+        self.left.end -= character.len_utf8();
+        Some(character)
+    }
+}
+
+impl FusedIterator for Drained<'_, '_> {}
+
+impl Drop for Drained<'_, '_> {
+    fn drop(&mut self) {
+        self.text.replace_range(self.range.clone(), "");
+    }
+}
+
+/// A writer that keeps the arena's error, because `fmt::Error` carries no reason.
 struct Fallible<'s, 'a> {
     text: &'s mut FrameString<'a>,
     error: Option<ArenaError>,
@@ -361,8 +392,7 @@ impl Fallible<'_, '_> {
     }
 }
 
-/// For code that writes to any [`Write`]. Like `write!`, it panics with the reason if the arena
-/// refuses.
+/// For code that writes to any [`Write`]. Like `write!`, it panics if memory is refused.
 impl Write for FrameString<'_> {
     #[inline]
     #[track_caller]
@@ -388,4 +418,82 @@ impl DerefMut for FrameString<'_> {
         // SAFETY: `bytes` is always UTF-8, and `str` keeps it so.
         unsafe { std::str::from_utf8_unchecked_mut(&mut self.bytes) }
     }
+}
+
+impl fmt::Display for FrameString<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Clones into the same arena.
+impl Clone for FrameString<'_> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        Self {
+            bytes: self.bytes.clone(),
+        }
+    }
+
+    #[track_caller]
+    fn clone_from(&mut self, source: &Self) {
+        self.clear();
+        self.push_str(source);
+    }
+}
+
+/// Appends a string.
+impl AddAssign<&str> for FrameString<'_> {
+    #[track_caller]
+    fn add_assign(&mut self, text: &str) {
+        self.push_str(text);
+    }
+}
+
+impl Extend<char> for FrameString<'_> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = char>>(&mut self, iter: I) {
+        for character in iter {
+            self.push(character);
+        }
+    }
+}
+
+impl<'e> Extend<&'e str> for FrameString<'_> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = &'e str>>(&mut self, iter: I) {
+        for text in iter {
+            self.push_str(text);
+        }
+    }
+}
+
+like_contents! { [] FrameString<'_>, str }
+
+impl PartialOrd for FrameString<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Each side is compared as text.
+macro_rules! compared_as_text {
+    ($($left:ty, $right:ty;)*) => {$(
+        impl PartialEq<$right> for $left {
+            #[inline]
+            fn eq(&self, other: &$right) -> bool {
+                self[..] == other[..]
+            }
+        }
+    )*};
+}
+
+compared_as_text! {
+    FrameString<'_>, FrameString<'_>;
+    FrameString<'_>, str;
+    FrameString<'_>, &str;
+    FrameString<'_>, String;
+    str, FrameString<'_>;
+    &str, FrameString<'_>;
+    String, FrameString<'_>;
 }

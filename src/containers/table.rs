@@ -1,4 +1,4 @@
-//! The memory of a map or set, and how it grows.
+//! The allocator of maps and sets, and how they grow.
 #![expect(unsafe_code, reason = "implements the unsafe trait `Allocator`")]
 
 use std::alloc::Layout;
@@ -11,29 +11,11 @@ use hashbrown::TryReserveError;
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
-/// The allocator of a [`FrameMap`](crate::FrameMap) or [`FrameSet`](crate::FrameSet): for naming the
-/// hashbrown types that they lend.
+/// The allocator of a [`FrameMap`](crate::FrameMap) or [`FrameSet`](crate::FrameSet). Use it to name the
+/// hashbrown types that they deref to: `&HashSet<u32, S, TableMemory<'_>>`.
 ///
-/// It is the arena, except that a refusal panics with the text of the [`ArenaError`]. hashbrown
-/// aborts the process where an allocator returns an error.
-///
-/// ```
-/// use bevy_frame_arena::{FrameArena, TableMemory};
-/// use hashbrown::HashSet;
-///
-/// fn count_common<S: std::hash::BuildHasher>(
-///     a: &HashSet<u32, S, TableMemory<'_>>,
-///     b: &HashSet<u32, S, TableMemory<'_>>,
-/// ) -> usize {
-///     a.intersection(b).count()
-/// }
-///
-/// let arena = FrameArena::new(4096);
-/// let (mut a, mut b) = (arena.set(), arena.set());
-/// a.extend([1, 2, 3]);
-/// b.extend([2, 3, 4]);
-/// assert_eq!(count_common(&a, &b), 2);
-/// ```
+/// It allocates from the arena, but panics with the text of the [`ArenaError`] where the arena returns an
+/// error. hashbrown would abort the process.
 #[derive(Debug)]
 pub struct TableMemory<'a> {
     arena: &'a FrameArena,
@@ -50,14 +32,9 @@ impl<'a> TableMemory<'a> {
             refusal: Cell::new(None),
         }
     }
-
-    #[inline]
-    pub(super) const fn arena(&self) -> &'a FrameArena {
-        self.arena
-    }
 }
 
-/// What a map would have to be to leave its thread. Nothing is: it exists for its message.
+/// The bound for a map to leave its thread. Nothing implements it: it exists for its message.
 #[diagnostic::on_unimplemented(
     message = "a map in an arena can't leave the system and thread that made it",
     label = "this keeps arena memory of one frame and one thread",
@@ -71,7 +48,7 @@ unsafe impl<'a> Send for TableMemory<'a> where &'a FrameArena: ListedInstead {}
 // SAFETY: as above.
 unsafe impl<'a> Sync for TableMemory<'a> where &'a FrameArena: ListedInstead {}
 
-/// Of the same arena.
+/// Clones are of the same arena.
 impl Clone for TableMemory<'_> {
     fn clone(&self) -> Self {
         Self::new(self.arena)
@@ -80,7 +57,7 @@ impl Clone for TableMemory<'_> {
 
 // SAFETY:
 // - blocks are those of the arena, and valid while it is borrowed, wherever this value moves;
-// - `allocate` may unwind, and has changed nothing then;
+// - if `allocate` unwinds, it has changed nothing;
 // - clones are of the same arena.
 unsafe impl Allocator for TableMemory<'_> {
     #[inline]
@@ -102,22 +79,22 @@ unsafe impl Allocator for TableMemory<'_> {
     }
 }
 
-/// Makes a map or set of hashbrown grow by `additional` elements, with the arena's error if it can't.
+/// Calls `grow` on a map or set of hashbrown, and returns the arena's error if that fails.
 #[cold]
 pub(super) fn try_grow<'a, T>(
     table: &mut T,
     memory: fn(&T) -> &TableMemory<'a>,
     grow: impl FnOnce(&mut T) -> Result<(), TryReserveError>,
-    too_long: ArenaError,
+    too_long: impl FnOnce() -> ArenaError,
 ) -> Result<(), ArenaError> {
     let asking = Asking(table, memory);
     memory(asking.0).asked.set(true);
-    // Without a refusal by the arena it was hashbrown, which found no layout for as many.
-    grow(asking.0).map_err(|_| memory(asking.0).refusal.take().unwrap_or(too_long))
+    // If the arena refused nothing, hashbrown found no layout for so many elements.
+    grow(asking.0).map_err(|_| memory(asking.0).refusal.take().unwrap_or_else(too_long))
 }
 
-/// A table that is asked for room. At the end its memory panics again, also if a hash function
-/// does.
+/// A table during `try_reserve`, when refusals are returned. When this is dropped, even by a panic of a hash
+/// function, refusals panic again.
 struct Asking<'t, 'a, T>(&'t mut T, fn(&T) -> &TableMemory<'a>);
 
 impl<T> Drop for Asking<'_, '_, T> {
@@ -126,7 +103,7 @@ impl<T> Drop for Asking<'_, '_, T> {
     }
 }
 
-/// Returns how many elements to make room for, if an iterator yields at least `known`: half of them
+/// Returns the number of elements to make room for if an iterator yields at least `known`: half of them
 /// where keys may repeat, as in hashbrown.
 pub(super) const fn expected(known: usize, table_is_empty: bool) -> usize {
     if table_is_empty {

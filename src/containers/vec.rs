@@ -3,33 +3,36 @@
 
 mod edit;
 mod extend;
-mod iter;
-mod traits;
 
-use std::mem::{MaybeUninit, needs_drop};
+use std::cmp::Ordering;
+use std::io;
+use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-pub use self::iter::{FrameDrain, FrameIntoIter};
-use super::or_fail;
+pub use self::edit::{FrameDrain, FrameIntoIter};
+use super::like_contents;
 use super::raw::RawBuffer;
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
 /// A list in an arena, with the interface of [`Vec`]: for everything that a system collects.
 ///
-/// It stays in the system that made it, and drops its elements at the end of its scope. To keep
-/// them in a component, resource or message, [`share`](Self::share) it and store the handle; the
-/// compiler refuses the list itself there, because it borrows the arena and belongs to one thread.
+/// [`FrameArena::vec`], [`vec_with_capacity`](FrameArena::vec_with_capacity) and
+/// [`collect`](FrameArena::collect) make one. It stays in the system that made it, and drops its
+/// elements at the end of its scope. To keep them in a component, resource or message,
+/// [`share`](Self::share) it and store the handle; the compiler refuses the list itself there, because
+/// it borrows the arena and belongs to one thread.
 ///
-/// While it is the newest thing in its arena it grows, shrinks and is freed in place. Otherwise
-/// growing moves it and leaves its old memory unused until the frame is recycled, so give lists
-/// that grow side by side their capacity beforehand.
+/// While it is the newest allocation of its arena it grows, shrinks and is freed in place. Otherwise
+/// growing moves it, and its old memory stays unused until the frame is recycled. So reserve the capacity
+/// of lists that grow side by side.
 ///
-/// Where the arena has a limit and it is reached, methods panic with the text of the
-/// [`ArenaError`]. To get the error instead, make room with [`try_reserve`](Self::try_reserve), or
-/// use the `try_` twin of the most common methods. The process is never aborted.
+/// # Panics
+/// Every method that needs memory panics with the text of the [`ArenaError`] if the arena is out of memory
+/// or over a limit. The process is never aborted. To get the error instead, make room with
+/// [`try_reserve`](Self::try_reserve), or use the `try_` twin of the most common methods.
 ///
 /// ```
 /// use bevy_frame_arena::FrameArena;
@@ -47,42 +50,16 @@ pub struct FrameVec<'a, T> {
     len: usize,
 }
 
-/// # Making, reading, pushing
+/// # Reading, pushing, popping
 impl<'a, T> FrameVec<'a, T> {
-    /// Creates an empty list. It allocates with its first element.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FrameVec};
-    /// let arena = FrameArena::new(4096);
-    /// let list: FrameVec<u32> = FrameVec::new_in(&arena);
-    /// assert!(list.is_empty());
-    /// ```
     #[inline]
-    pub const fn new_in(arena: &'a FrameArena) -> Self {
+    pub(crate) const fn new_in(arena: &'a FrameArena) -> Self {
         Self {
             buffer: RawBuffer::new_in(arena),
             len: 0,
         }
     }
 
-    /// Creates a list with room for `capacity` elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::{FrameArena, FrameVec};
-    /// let arena = FrameArena::new(4096);
-    /// let list: FrameVec<u32> = FrameVec::with_capacity_in(10, &arena);
-    /// assert!(list.capacity() >= 10);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn with_capacity_in(capacity: usize, arena: &'a FrameArena) -> Self {
-        or_fail(Self::try_with_capacity_in(capacity, arena))
-    }
-
-    /// As [`FrameArena::try_vec_with_capacity`].
     #[inline]
     pub(crate) fn try_with_capacity_in(
         capacity: usize,
@@ -93,7 +70,7 @@ impl<'a, T> FrameVec<'a, T> {
         Ok(vec)
     }
 
-    /// Creates a list with room for `capacity` elements, if the active block has it; else with none.
+    /// Creates a list with room for `capacity` elements if the active block has it, or else with none.
     #[inline(always)]
     pub(super) fn with_capacity_of_block(capacity: usize, arena: &'a FrameArena) -> Self {
         let buffer = match arena.take_elements_of_block(capacity) {
@@ -105,95 +82,24 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Returns the arena.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let list = arena.collect([1]);
-    /// assert!(std::ptr::eq(list.arena(), &arena));
-    /// ```
     #[inline]
     pub const fn arena(&self) -> &'a FrameArena {
         self.buffer.arena()
     }
 
-    /// Returns how many elements there is room for before the list grows.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let list = arena.vec_with_capacity::<u32>(10);
-    /// assert_eq!(list.capacity(), 10);
-    /// ```
+    /// Returns the number of elements that fit before the list grows.
     #[inline]
     pub const fn capacity(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Returns the elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// assert_eq!(arena.collect([1, 2]).as_slice(), [1, 2]);
-    /// ```
+    /// Returns the elements, as `&list[..]` does.
     #[inline]
     pub fn as_slice(&self) -> &[T] {
         self
     }
 
-    /// Returns the elements.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([2, 1]);
-    /// list.as_mut_slice().sort();
-    /// assert_eq!(list, [1, 2]);
-    /// ```
-    #[inline]
-    pub fn as_mut_slice(&mut self) -> &mut [T] {
-        self
-    }
-
-    /// Returns where the elements lie. Valid until the list grows or ends.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let list = arena.collect([1, 2]);
-    /// assert_eq!(list.as_ptr(), &raw const list[0]);
-    /// ```
-    #[inline]
-    pub const fn as_ptr(&self) -> *const T {
-        self.buffer.start().as_ptr()
-    }
-
-    /// Returns where the elements lie. Valid until the list grows or ends.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2]);
-    /// assert_eq!(list.as_mut_ptr(), &raw mut list[0]);
-    /// ```
-    #[inline]
-    pub const fn as_mut_ptr(&mut self) -> *mut T {
-        self.buffer.start().as_ptr()
-    }
-
     /// Appends an element.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.vec();
-    /// list.push(1);
-    /// assert_eq!(list, [1]);
-    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, value: T) {
@@ -204,10 +110,7 @@ impl<'a, T> FrameVec<'a, T> {
         unsafe { self.push_within_capacity(value) };
     }
 
-    /// Appends an element.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; the element is dropped then.
+    /// Appends as [`push`](Self::push) does, or returns an error and drops the element.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
         if self.len == self.capacity() {
@@ -219,145 +122,106 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Removes the last element and returns it.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2]);
-    /// assert_eq!(list.pop(), Some(2));
-    /// ```
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         self.len = self.len.checked_sub(1)?;
-        // SAFETY: the new length is below the capacity.
-        let last = unsafe { self.place(self.len) };
-        // SAFETY: the element behind the new length is there, and given up with the old length.
-        Some(unsafe { last.read() })
-    }
-
-    /// Removes the last element if `take` says so, and returns it.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2]);
-    /// assert_eq!(list.pop_if(|n| *n % 2 == 0), Some(2));
-    /// assert_eq!(list.pop_if(|n| *n % 2 == 0), None);
-    /// ```
-    pub fn pop_if(&mut self, take: impl FnOnce(&mut T) -> bool) -> Option<T> {
-        let last = self.last_mut()?;
-        if take(last) { self.pop() } else { None }
+        // SAFETY: the element behind the new length is initialised, and given up with the old length.
+        Some(unsafe { self.slot(self.len).read() })
     }
 
     /// Drops all elements beyond the first `len`, and keeps the memory.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2, 3]);
-    /// list.truncate(1);
-    /// assert_eq!(list, [1]);
-    /// ```
     pub fn truncate(&mut self, len: usize) {
         let Some(surplus) = self.len.checked_sub(len) else {
             return;
         };
         // Before anything is dropped: a destructor may panic, and must not run twice.
         self.len = len;
-        // SAFETY: `len` was in bounds, and as many elements are behind it.
-        let surplus = unsafe { self.elements(len, surplus) };
-        // SAFETY: these elements were given up with the old length.
+        let surplus = ptr::slice_from_raw_parts_mut(self.slot(len), surplus);
+        // SAFETY: these elements are initialised, and were given up with the old length.
         unsafe { surplus.drop_in_place() };
     }
 
     /// Drops all elements, and keeps the memory.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2, 3]);
-    /// list.clear();
-    /// assert_eq!((list.len(), list.capacity()), (0, 3));
-    /// ```
     #[inline]
     pub fn clear(&mut self) {
         self.truncate(0);
-    }
-
-    /// Returns the room behind the elements, not initialised.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.vec_with_capacity(3);
-    /// list.push(1);
-    /// assert_eq!(list.spare_capacity_mut().len(), 2);
-    /// ```
-    #[inline]
-    pub fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
-        self.split_at_spare().1
     }
 
     /// Sets the length.
     ///
     /// # Safety
     /// `len <= capacity()`, and the first `len` elements must be initialised.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.vec_with_capacity(3);
-    /// list.spare_capacity_mut()[0].write(7);
-    /// // SAFETY: the first element was just written.
-    /// unsafe { list.set_len(1) };
-    /// assert_eq!(list, [7]);
-    /// ```
     #[inline]
-    pub unsafe fn set_len(&mut self, len: usize) {
+    pub(crate) unsafe fn set_len(&mut self, len: usize) {
         debug_assert!(len <= self.capacity(), "the length exceeds the capacity");
         self.len = len;
     }
 
-    /// Returns the place of an element, which may not be there.
-    ///
-    /// # Safety
-    /// `index` is not more than the capacity.
-    #[inline(always)]
-    unsafe fn place(&self, index: usize) -> NonNull<T> {
-        // SAFETY: in bounds of the block, or one behind it.
-        unsafe { self.buffer.start().add(index) }
+    /// Returns the spare capacity behind the elements.
+    #[inline]
+    pub(crate) fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
+        self.split_at_spare().1
     }
 
-    /// Returns a range of elements, which may not be there.
-    ///
-    /// # Safety
-    /// `start + len` is not more than the capacity.
-    #[inline(always)]
-    unsafe fn elements(&self, start: usize, len: usize) -> NonNull<[T]> {
-        // SAFETY: the caller's promise.
-        NonNull::slice_from_raw_parts(unsafe { self.place(start) }, len)
-    }
-
-    /// # Safety
-    /// The capacity is larger than the length.
-    #[inline(always)]
-    unsafe fn push_within_capacity(&mut self, value: T) {
-        // SAFETY: the length is below the capacity.
-        let place = unsafe { self.place(self.len) };
-        // SAFETY: it is a place in the block, behind the elements that are there.
-        unsafe { place.write(value) };
-        self.len += 1;
-    }
-
-    /// Returns the elements and the room behind them.
+    /// Returns the elements and the spare capacity behind them.
     #[inline]
     fn split_at_spare(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
-        let room = self.capacity() - self.len;
-        // SAFETY: the length is not more than the capacity.
-        let spare = unsafe { self.elements(self.len, room) };
-        // SAFETY: the memory behind the elements is the list's own, and need not be initialised.
-        let spare = unsafe { &mut *(spare.as_ptr() as *mut [MaybeUninit<T>]) };
+        let (start, len) = (self.slot(self.len), self.capacity() - self.len);
+        // SAFETY: the memory behind the elements, up to the capacity, is the list's own, and need not
+        // be initialised.
+        let spare = unsafe { slice::from_raw_parts_mut(start.cast(), len) };
         (self, spare)
+    }
+
+    /// Returns the slot of an element, which is in the buffer if `index` is below the capacity.
+    #[inline(always)]
+    fn slot(&self, index: usize) -> *mut T {
+        self.buffer.start().as_ptr().wrapping_add(index)
+    }
+
+    /// # Safety
+    /// The length must be below the capacity.
+    #[inline(always)]
+    unsafe fn push_within_capacity(&mut self, value: T) {
+        // Not `slot`: the loop of pushes takes fewer instructions if the compiler knows the bounds.
+        // SAFETY: the length is below the capacity.
+        let slot = unsafe { self.buffer.start().add(self.len) };
+        // SAFETY: the slot is in the buffer, behind the elements that are initialised.
+        unsafe { slot.write(value) };
+        self.len += 1;
+    }
+}
+
+/// # Giving it away
+impl<'a, T> FrameVec<'a, T> {
+    /// Gives up the list and returns its elements, which live as long as the arena is borrowed and
+    /// are never dropped.
+    #[inline]
+    pub fn leak(self) -> &'a mut [T] {
+        let (start, len) = (self.buffer.start(), self.len);
+        let _not_dropped = ManuallyDrop::new(self);
+        // SAFETY:
+        // - the first `len` elements are initialised, in memory that is not returned to the arena;
+        // - the list that owned them is gone, so no other reference reaches them.
+        unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
+    }
+}
+
+impl<'a, T, const N: usize> FrameVec<'a, [T; N]> {
+    /// Turns a list of arrays into a list of their elements, without copying them.
+    ///
+    /// # Panics
+    /// If there are more than `usize::MAX` elements, which is possible only for zero-sized types.
+    #[track_caller]
+    pub fn into_flattened(self) -> FrameVec<'a, T> {
+        let len = self.len.checked_mul(N).expect("too many elements");
+        let list = ManuallyDrop::new(self);
+        // Wraps only for zero-sized elements, which have no block.
+        let capacity = list.capacity().wrapping_mul(N);
+        let block = NonNull::slice_from_raw_parts(list.buffer.start().cast(), capacity);
+        // SAFETY: the list gave up its block, whose size and alignment are the same for the elements.
+        let buffer = unsafe { RawBuffer::from_raw(block, list.arena()) };
+        FrameVec { buffer, len }
     }
 }
 
@@ -365,10 +229,10 @@ impl<T> Drop for FrameVec<'_, T> {
     #[inline]
     fn drop(&mut self) {
         if needs_drop::<T>() {
-            // SAFETY: the elements are there, and nobody uses them again.
+            // SAFETY: the elements are initialised, and not used again.
             unsafe { ptr::drop_in_place(&raw mut **self) };
         }
-        // The buffer gives its memory back after this, also when a destructor panics.
+        // The buffer returns its memory after this, even if a destructor panics.
     }
 }
 
@@ -377,15 +241,101 @@ impl<T> Deref for FrameVec<'_, T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the first `len` elements are there, and borrowed with the list.
-        unsafe { slice::from_raw_parts(self.as_ptr(), self.len) }
+        // SAFETY: the first `len` elements are initialised, and borrowed with the list.
+        unsafe { slice::from_raw_parts(self.buffer.start().as_ptr(), self.len) }
     }
 }
 
 impl<T> DerefMut for FrameVec<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: the first `len` elements are there, and borrowed with the list.
-        unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+        // SAFETY: the first `len` elements are initialised, and borrowed with the list.
+        unsafe { slice::from_raw_parts_mut(self.buffer.start().as_ptr(), self.len) }
     }
+}
+
+/// Clones into the same arena.
+impl<T: Clone> Clone for FrameVec<'_, T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let mut clone = self.arena().vec_with_capacity(self.len);
+        clone.extend_from_slice(self);
+        clone
+    }
+
+    #[track_caller]
+    fn clone_from(&mut self, source: &Self) {
+        self.truncate(source.len);
+        let (overwritten, appended) = source.split_at(self.len);
+        self.clone_from_slice(overwritten);
+        self.extend_from_slice(appended);
+    }
+}
+
+/// Appends bytes. A refusal is an error of kind `OutOfMemory` that contains the [`ArenaError`].
+impl io::Write for FrameVec<'_, u8> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn write_vectored(&mut self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let lengths = slices.iter().map(|slice| slice.len());
+        let written = lengths.fold(0, usize::saturating_add);
+        self.try_reserve(written).map_err(out_of_memory)?;
+        for slice in slices {
+            self.extend_from_slice(slice);
+        }
+        Ok(written)
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.try_extend_from_slice(bytes).map_err(out_of_memory)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cold]
+fn out_of_memory(error: ArenaError) -> io::Error {
+    io::Error::new(io::ErrorKind::OutOfMemory, error)
+}
+
+like_contents! { [T] FrameVec<'_, T>, [T] }
+
+impl<T: PartialOrd> PartialOrd for FrameVec<'_, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self[..].partial_cmp(&other[..])
+    }
+}
+
+/// Each side is compared as a slice.
+macro_rules! compared_as_slices {
+    ($([$($generics:tt)*] $left:ty, $right:ty;)*) => {$(
+        impl<T: PartialEq<U>, U, $($generics)*> PartialEq<$right> for $left {
+            #[inline]
+            fn eq(&self, other: &$right) -> bool {
+                self[..] == other[..]
+            }
+        }
+    )*};
+}
+
+compared_as_slices! {
+    [] FrameVec<'_, T>, FrameVec<'_, U>;
+    [] FrameVec<'_, T>, [U];
+    [] FrameVec<'_, T>, &[U];
+    [] FrameVec<'_, T>, &mut [U];
+    [] FrameVec<'_, T>, Vec<U>;
+    [const N: usize] FrameVec<'_, T>, [U; N];
+    [const N: usize] FrameVec<'_, T>, &[U; N];
+    [] [T], FrameVec<'_, U>;
+    [] &[T], FrameVec<'_, U>;
+    [] &mut [T], FrameVec<'_, U>;
+    [] Vec<T>, FrameVec<'_, U>;
+    [const N: usize] [T; N], FrameVec<'_, U>;
 }

@@ -11,22 +11,19 @@ use rlsf::GRANULARITY;
 use super::{FreeList, HEADER_BYTES, Lists, Waiting};
 use crate::error::ArenaError;
 
-/// For containers that take an allocator, like those of hashbrown: blocks grow and shrink in place
-/// where their neighbours allow it.
+/// For containers that take an allocator, e.g. those of hashbrown. Blocks grow and shrink in place if
+/// their neighbours allow it.
 // SAFETY:
-// - a block lies in memory of an arena that the list borrows, and is in no list of free blocks until
-//   it is given back: it stays valid while the list is borrowed, however the list's owner moves;
-// - copies of the reference are the same list;
-// - the list is not `Sync`, and nothing that runs while the lists are changed can reach it again.
+// - a block lies in memory of the arena, which the list borrows, and is in no list of free blocks until
+//   it is deallocated. It stays valid while the list is borrowed, even if the owner of the reference
+//   moves;
+// - copies of the reference are the same allocator;
+// - the list is not `Sync`, and no code that runs while the lists are changed can reach them again.
 unsafe impl Allocator for &FreeList<'_> {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        if let Some(list) = self.quick(layout)
-            && let Some(block) = list.get()
-        {
-            // SAFETY: just-freed blocks begin with it.
-            list.set(unsafe { block.read() }.next);
-            return Ok(NonNull::slice_from_raw_parts(block.cast(), layout.size()));
+        if let Some(block) = self.quick(layout).and_then(pop) {
+            return Ok(NonNull::slice_from_raw_parts(block, layout.size()));
         }
         self.allocate_slowly(layout)
     }
@@ -37,7 +34,8 @@ unsafe impl Allocator for &FreeList<'_> {
             let block = self.with_access_to_all(block).cast();
             let next = list.replace(Some(block));
             // SAFETY:
-            // - the caller gives up a block of this list, which no block is too small or misaligned for;
+            // - the caller gives up a block of this list, and every block has room and alignment for a
+            //   `Waiting`;
             // - the pointer may access all of it.
             unsafe { block.write(Waiting { next }) };
         } else {
@@ -70,57 +68,50 @@ unsafe impl Allocator for &FreeList<'_> {
 }
 
 impl FreeList<'_> {
-    /// Returns the list of just-freed blocks for a layout, if there is one: not for large blocks, nor
-    /// those without bytes, nor those with more alignment than all have.
+    /// Returns the list of freed small blocks for a layout. There is none for large blocks, blocks
+    /// without bytes, and alignments that not all blocks have.
     #[inline(always)]
     fn quick(&self, layout: Layout) -> Option<&Cell<Option<NonNull<Waiting>>>> {
         if layout.size() == 0 || layout.align() > HEADER_BYTES {
             return None;
         }
-        // The first has the blocks of one `GRANULARITY` with their header.
+        // The first list has the blocks that take one `GRANULARITY` with their header.
         self.state
             .quick
             .get((layout.size() + HEADER_BYTES - 1) / GRANULARITY)
     }
 
-    /// Gives all just-freed blocks to the lists, which join them, and returns whether there were any.
+    /// Deallocates all freed small blocks in TLSF, which joins them. Returns whether there were any.
     pub(super) fn join(&self) -> bool {
         let mut lists = self.state.lists.borrow_mut();
         let mut any = false;
         self.count(self.waiting_bytes(), 0);
         for list in &self.state.quick {
-            while let Some(block) = list.get() {
-                // SAFETY: just-freed blocks begin with it.
-                list.set(unsafe { block.read() }.next);
-                // SAFETY: it is in use for the lists, with an alignment that all blocks have.
-                unsafe { lists.deallocate(block.cast(), 1) };
+            while let Some(block) = pop(list) {
+                // SAFETY: TLSF counts the block as allocated, and all blocks have this alignment.
+                unsafe { lists.deallocate(block, 1) };
                 any = true;
             }
         }
         any
     }
 
-    /// Returns the bytes of all just-freed blocks.
+    /// Returns the bytes of all freed small blocks.
     pub(super) fn waiting_bytes(&self) -> usize {
         let mut bytes = 0;
-        for (list, block_bytes) in self
-            .state
-            .quick
-            .iter()
-            .zip((GRANULARITY..).step_by(GRANULARITY))
-        {
+        for (list, number) in self.state.quick.iter().zip(1..) {
             let mut next = list.get();
             while let Some(block) = next {
-                // SAFETY: just-freed blocks begin with it.
+                // SAFETY: a freed small block begins with a `Waiting`.
                 next = unsafe { block.read() }.next;
-                bytes += block_bytes;
+                bytes += number * GRANULARITY;
             }
         }
         bytes
     }
 
-    /// Calls `take` with the lists, then with all just-freed blocks joined, then with more memory of
-    /// the arena for `layout`, until it returns a block.
+    /// Calls `take` with the lists until it returns a block: at first, after joining all freed small
+    /// blocks, and after adding memory from the arena for `layout`.
     fn find(
         &self,
         layout: Layout,
@@ -135,9 +126,11 @@ impl FreeList<'_> {
         {
             return Ok(block);
         }
-        // The sum does not wrap around: both are at most `isize::MAX`, or one more.
+        // The sum does not wrap around: the size is at most `isize::MAX`, and the alignment at most one
+        // more.
         let needed = layout.size() + layout.align();
-        // As much as there is, so that regions are few; where that is too much, what is needed.
+        // At least the current capacity, so that regions are few; if the arena refuses that, only the
+        // needed bytes.
         let added = self
             .add_region(needed.max(self.capacity_bytes()))
             .or_else(|_| self.add_region(needed));
@@ -153,7 +146,7 @@ impl FreeList<'_> {
     #[inline(never)]
     fn allocate_slowly(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         if layout.size() == 0 {
-            return Ok(no_bytes(layout));
+            return Ok(NonNull::slice_from_raw_parts(layout.dangling_ptr(), 0));
         }
         let block = self.find(layout, |lists| lists.allocate(layout))?;
         self.count(0, charge(layout));
@@ -161,7 +154,7 @@ impl FreeList<'_> {
     }
 
     /// # Safety
-    /// As for [`Allocator::deallocate`].
+    /// The same as for [`Allocator::deallocate`].
     #[inline(never)]
     unsafe fn deallocate_slowly(&self, block: NonNull<u8>, layout: Layout) {
         if layout.size() == 0 {
@@ -174,18 +167,18 @@ impl FreeList<'_> {
         self.count(charge(layout), 0);
     }
 
-    /// Gives a block another size, in place or by moving it. An error changes nothing.
+    /// Resizes a block in place or by moving it. On an error the block is unchanged.
     ///
     /// # Safety
-    /// The caller owns `block`, which has the layout `old`, and goes on with what is returned, if
-    /// anything is.
+    /// The caller must own `block`, which must have the layout `old`. If a block is returned, the caller
+    /// must not use the old one again.
     unsafe fn resize(
         &self,
         block: NonNull<u8>,
         old: Layout,
         new: Layout,
     ) -> Result<NonNull<[u8]>, AllocError> {
-        // The lists know no blocks without bytes, and none that change their alignment.
+        // TLSF supports neither blocks without bytes nor a change of alignment.
         if old.size() == 0 || new.size() == 0 || old.align() != new.align() {
             // SAFETY: the caller's promise.
             return unsafe { self.replace(block, old, new) };
@@ -200,10 +193,10 @@ impl FreeList<'_> {
         Ok(NonNull::slice_from_raw_parts(resized, new.size()))
     }
 
-    /// Copies a block to a new one, and gives it back.
+    /// Copies a block to a new one and deallocates the old one.
     ///
     /// # Safety
-    /// As for [`resize`](Self::resize).
+    /// The same as for [`resize`](Self::resize).
     #[cold]
     unsafe fn replace(
         &self,
@@ -214,16 +207,16 @@ impl FreeList<'_> {
         let moved = self.allocate(new)?;
         let bytes = old.size().min(new.size());
         // SAFETY:
-        // - the caller owns a block of at least so many bytes, and the new one has as many;
-        // - it was just allocated, so they do not overlap.
+        // - the caller owns the old block, and both blocks have at least `bytes` bytes;
+        // - the new block was just allocated, so they do not overlap.
         unsafe { ptr::copy_nonoverlapping(block.as_ptr(), moved.cast().as_ptr(), bytes) };
         // SAFETY: the caller's promise; the old block is not used again.
         unsafe { self.deallocate(block, old) };
         Ok(moved)
     }
 
-    /// Returns a pointer to the same block that may access its header and neighbours, which the
-    /// owner's may not.
+    /// Returns a pointer to the same block that may access its whole region. The owner's pointer may
+    /// access neither the header nor the neighbours.
     #[inline(always)]
     fn with_access_to_all(&self, block: NonNull<u8>) -> NonNull<u8> {
         let mut region = self.state.newest.get();
@@ -245,22 +238,19 @@ impl FreeList<'_> {
     }
 }
 
-/// Returns the most bytes that a block of this layout takes: what the lists look for.
+/// Takes the first block off a list of freed small blocks.
+#[inline(always)]
+fn pop(list: &Cell<Option<NonNull<Waiting>>>) -> Option<NonNull<u8>> {
+    let block = list.get()?;
+    // SAFETY: a freed small block begins with a `Waiting`.
+    list.set(unsafe { block.read() }.next);
+    Some(block.cast())
+}
+
+/// Returns the maximum size of a block with this layout, which is the size that TLSF searches for.
 #[inline]
 fn charge(layout: Layout) -> usize {
     let padding = layout.align().saturating_sub(HEADER_BYTES);
-    // It was, or will be, found in the lists, so the sum does not wrap around.
+    // TLSF has found such a block, so the sum does not wrap around.
     (layout.size() + padding + HEADER_BYTES).next_multiple_of(GRANULARITY)
-}
-
-fn no_bytes(layout: Layout) -> NonNull<[u8]> {
-    NonNull::slice_from_raw_parts(
-        NonNull::without_provenance(
-            layout
-                .align()
-                .try_into()
-                .expect("an alignment is never zero"),
-        ),
-        0,
-    )
 }

@@ -1,4 +1,4 @@
-//! Turning values of an arena into handles.
+//! Turning values, slices, text and containers of an arena into handles.
 #![expect(
     unsafe_code,
     reason = "vouches for the data behind the handles it makes"
@@ -10,15 +10,15 @@ use std::ptr::NonNull;
 
 use super::FrameHandle;
 use crate::arena::{FrameArena, RoomForDrop, put};
-use crate::error::{ArenaError, fail};
+use crate::containers::{FrameBox, FrameString, FrameVec, or_fail};
+use crate::error::ArenaError;
 
-/// What can be shared in an arena: types that are `Send`, `Sync` and `'static`, and no others.
+/// The types that can be shared in an arena: all that are `Send`, `Sync` and `'static`.
 ///
-/// A handle can be stored anywhere, and is read on any thread, in this frame or a later one. So what
-/// it names belongs to no thread, and borrows nothing that may end before it.
+/// A handle can be stored anywhere, and is read on any thread, in this frame or a later one. So its
+/// data must not belong to one thread, and must not borrow anything that may end before it.
 ///
-/// There is nothing to implement: the name is for the compiler, to say this where a type does not
-/// fit.
+/// It is implemented for all such types. It exists for the compiler's message about other types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be shared: handles are read on any thread, and in the next frame",
     label = "is not `Send`, `Sync` and `'static`",
@@ -30,9 +30,12 @@ pub trait Shareable: Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: Send + Sync + 'static> Shareable for T {}
 
-/// # Values and text for other systems and the next frame
+/// # For other systems and the next frame
+///
+/// Each method panics with the text of the [`ArenaError`] if memory is refused, and has a `try_` twin that
+/// returns the error.
 impl FrameArena {
-    /// Shares a value: it can be read by whoever holds the handle, on any thread.
+    /// Shares a value: every holder of the handle can read it, on any thread.
     ///
     /// A value with a destructor is dropped when the frame's memory is recycled.
     ///
@@ -43,19 +46,15 @@ impl FrameArena {
     /// assert_eq!(arenas[names][0], "Ferris");
     /// ```
     ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`]. The value is dropped then.
+    /// If memory is refused, the value is dropped.
     #[inline]
     #[track_caller]
     pub fn share<T: Send + Sync + 'static>(&self, value: T) -> FrameHandle<T> {
         if needs_drop::<T>() {
-            return match self.try_share(value) {
-                Ok(handle) => handle,
-                Err(error) => fail(error),
-            };
+            return or_fail(self.try_share(value));
         }
-        // The first value of a period finds no room here and takes the other way, which marks the
-        // arena as shared. So the mark costs the others nothing.
+        // The first value of a period finds no room here and takes the slow path, which marks the
+        // arena as shared. The mark costs later values nothing.
         if let Some(memory) = self.take_shared_for::<T>() {
             // SAFETY: the memory was taken for a `T`.
             let value = NonNull::from(unsafe { put(memory, value) });
@@ -77,10 +76,7 @@ impl FrameArena {
         unsafe { self.handle(value) }
     }
 
-    /// Shares a value, like [`share`](Self::share).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; the value is dropped then.
+    /// Shares as [`share`](Self::share) does, or returns an error and drops the value.
     #[inline]
     #[track_caller]
     pub fn try_share<T: Send + Sync + 'static>(
@@ -90,32 +86,19 @@ impl FrameArena {
         self.try_share_with(move || value)
     }
 
-    /// Shares the value that `make` returns, made in place where the compiler can.
+    /// Shares the value that `make` returns. The compiler constructs it in place where it can.
     ///
-    /// `make` may use the arena. If it panics, the space is used up until the next reset.
+    /// `make` may use the arena. If it panics, the space stays in use until the next reset.
     ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let grid = arenas.local().share_with(|| [[7_u8; 64]; 64]);
-    /// assert_eq!(arenas[grid][3][5], 7);
-    /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`]. `make` is not called then.
+    /// If memory is refused, `make` is not called.
     #[inline]
     #[track_caller]
     pub fn share_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> FrameHandle<T> {
-        match self.try_share_with(make) {
-            Ok(handle) => handle,
-            Err(error) => fail(error),
-        }
+        or_fail(self.try_share_with(make))
     }
 
-    /// Shares the value that `make` returns, like [`share_with`](Self::share_with).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; `make` is not called then.
+    /// Shares as [`share_with`](Self::share_with) does, or returns an error
+    /// without calling `make`.
     #[inline]
     #[track_caller]
     pub fn try_share_with<T: Send + Sync + 'static>(
@@ -134,28 +117,13 @@ impl FrameArena {
     }
 
     /// Shares a copy of a string.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let name = arenas.local().share_str("Ferris");
-    /// assert_eq!(&arenas[name], "Ferris");
-    /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn share_str(&self, source: &str) -> FrameHandle<str> {
-        let text = NonNull::from(self.alloc_str(source));
-        // SAFETY: the only reference to fresh memory of this arena has ended.
-        unsafe { self.handle(text) }
+        or_fail(self.try_share_str(source))
     }
 
-    /// Shares a copy of a string, like [`share_str`](Self::share_str).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Shares as [`share_str`](Self::share_str) does, or returns an error.
     #[inline]
     #[track_caller]
     pub fn try_share_str(&self, source: &str) -> Result<FrameHandle<str>, ArenaError> {
@@ -164,72 +132,38 @@ impl FrameArena {
         Ok(unsafe { self.handle(text) })
     }
 
-    /// Shares a formatted string; [`share_format!`](crate::share_format) is shorter.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let label = arenas.local().share_fmt(format_args!("{} HP", 3));
-    /// assert_eq!(&arenas[label], "3 HP");
-    /// ```
+    /// Shares formatted text; [`share_format!`](crate::share_format) is shorter.
     ///
     /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`]. Also if a formatting
-    /// trait returns an error, like `format!`.
+    /// If memory is refused, or if a `Display` implementation returns an error, like `format!`.
     #[track_caller]
     pub fn share_fmt(&self, arguments: fmt::Arguments<'_>) -> FrameHandle<str> {
-        match self.try_share_fmt(arguments) {
-            Ok(handle) => handle,
-            Err(error) => fail(error),
-        }
+        or_fail(self.try_share_fmt(arguments))
     }
 
-    /// Shares a formatted string, like [`share_fmt`](Self::share_fmt).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Shares as [`share_fmt`](Self::share_fmt) does, or returns an error.
     ///
     /// # Panics
-    /// If a formatting trait returns an error, like `format!`.
+    /// If a `Display` implementation returns an error, like `format!`.
     #[track_caller]
     pub fn try_share_fmt(
         &self,
         arguments: fmt::Arguments<'_>,
     ) -> Result<FrameHandle<str>, ArenaError> {
-        let text = NonNull::from(self.try_alloc_fmt(arguments)?);
-        // SAFETY: the only reference to fresh memory of this arena has ended.
-        Ok(unsafe { self.handle(text) })
+        Ok(FrameString::try_format(self, arguments)?.share())
     }
-}
 
-/// # Slices for other systems and the next frame
-impl FrameArena {
     /// Shares a copy of a slice of plain data.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let path = arenas.local().share_slice_copy(&[1, 2, 3]);
-    /// assert_eq!(arenas[path], [1, 2, 3]);
-    /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn share_slice_copy<T>(&self, source: &[T]) -> FrameHandle<[T]>
     where
         T: Copy + Send + Sync + 'static,
     {
-        let values = NonNull::from(self.alloc_slice_copy(source));
-        // SAFETY: the only reference to fresh memory of this arena has ended.
-        unsafe { self.handle(values) }
+        or_fail(self.try_share_slice_copy(source))
     }
 
-    /// Shares a copy of a slice, like [`share_slice_copy`](Self::share_slice_copy).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit.
+    /// Shares as [`share_slice_copy`](Self::share_slice_copy) does, or returns an error.
     #[inline]
     #[track_caller]
     pub fn try_share_slice_copy<T>(&self, source: &[T]) -> Result<FrameHandle<[T]>, ArenaError>
@@ -241,96 +175,45 @@ impl FrameArena {
         Ok(unsafe { self.handle(values) })
     }
 
-    /// Shares a slice of `len` elements, each made from its index.
+    /// Shares all elements of an iterator.
     ///
-    /// `make` may use the arena. If it panics, what it made so far is dropped.
+    /// The iterator may use the arena. If it panics, the elements yielded so far are dropped.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
     /// let arenas = FrameArenas::default();
-    /// let names = arenas.local().share_slice_fill_with(2, |index| format!("player {index}"));
+    /// let names = arenas.local().share_iter((0..2).map(|index| format!("player {index}")));
     /// assert_eq!(arenas[names], ["player 0", "player 1"]);
     /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`]. `make` is not called then.
-    #[inline]
-    #[track_caller]
-    pub fn share_slice_fill_with<T: Send + Sync + 'static>(
-        &self,
-        len: usize,
-        make: impl FnMut(usize) -> T,
-    ) -> FrameHandle<[T]> {
-        self.share_iter((0..len).map(make))
-    }
-
-    /// Shares a slice, like [`share_slice_fill_with`](Self::share_slice_fill_with).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; `make` is not called then.
-    #[inline]
-    #[track_caller]
-    pub fn try_share_slice_fill_with<T: Send + Sync + 'static>(
-        &self,
-        len: usize,
-        make: impl FnMut(usize) -> T,
-    ) -> Result<FrameHandle<[T]>, ArenaError> {
-        self.try_share_iter((0..len).map(make))
-    }
-
-    /// Shares everything that an iterator yields.
-    ///
-    /// The iterator may use the arena. If it panics, what it yielded so far is dropped.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let even = arenas.local().share_iter((0..10).filter(|n| n % 2 == 0));
-    /// assert_eq!(arenas[even], [0, 2, 4, 6, 8]);
-    ///
-    /// let names = [String::from("Ferris"), String::from("Corro")];
-    /// let clones = arenas.local().share_iter(names.iter().cloned());
-    /// assert_eq!(arenas[clones], names);
-    /// ```
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
     #[inline]
     #[track_caller]
     pub fn share_iter<T: Send + Sync + 'static>(
         &self,
         iter: impl IntoIterator<Item = T>,
     ) -> FrameHandle<[T]> {
-        match self.try_share_iter(iter) {
-            Ok(handle) => handle,
-            Err(error) => fail(error),
-        }
+        or_fail(self.try_share_iter(iter))
     }
 
-    /// Shares everything that an iterator yields, like [`share_iter`](Self::share_iter).
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; what was yielded so far is dropped then.
+    /// Shares as [`share_iter`](Self::share_iter) does, or returns an error
+    /// and drops the elements yielded so far.
     #[inline]
     #[track_caller]
     pub fn try_share_iter<T: Send + Sync + 'static>(
         &self,
         iter: impl IntoIterator<Item = T>,
     ) -> Result<FrameHandle<[T]>, ArenaError> {
-        // First: without it nothing is made.
+        // First: if this is refused, no element is made.
         let room = self.try_room_for_drop::<T>()?;
-        let values = NonNull::from(self.try_collect(iter)?.leak());
-        // SAFETY:
-        // - the room was taken for `T`;
-        // - the vector gave up its elements, which lie in the memory of this arena.
-        Ok(unsafe { self.share_leaked(values, values, room) })
+        let list = self.try_collect(iter)?;
+        // SAFETY: the room was taken from the list's arena for `T`.
+        Ok(unsafe { list.share_with_room(room) })
     }
 }
 
-/// The one way to a handle.
+/// # Making handles
 impl FrameArena {
     /// Shares data that its owner has leaked: its values are dropped when the arena is recycled.
-    /// `data` is those values, as the handle names them.
+    /// `data` and `values` are the same memory, `data` with the type of the handle.
     ///
     /// # Safety
     /// - `room` must have been taken from this arena for `V`;
@@ -346,18 +229,18 @@ impl FrameArena {
     ) -> FrameHandle<T> {
         // SAFETY: the caller's promises are the same.
         unsafe { self.drop_at_recycle(room, values) };
-        // SAFETY: as above.
+        // SAFETY: the caller's promises are the same.
         unsafe { self.handle(data) }
     }
 
     /// Makes a handle to data in this arena, and marks the arena as shared.
     ///
-    /// Every handle is made here, except for the plain values that [`share`](Self::share) puts into
-    /// an arena that is marked already.
+    /// Handles are made in two other places. [`share`](Self::share) makes those of plain values in an arena
+    /// that is already marked, and `FrameArenas::adopt` restamps the handle of a task's result.
     ///
     /// # Safety
-    /// `data` must be valid, in memory that was taken from this arena and is not given back before
-    /// the arena is recycled. Nothing may mutate it or move it until then.
+    /// `data` must be valid, in memory that was taken from this arena and is not returned before the
+    /// arena is recycled. Nothing may mutate or move it until then.
     #[inline(always)]
     #[track_caller]
     pub(crate) unsafe fn handle<T: ?Sized>(&self, data: NonNull<T>) -> FrameHandle<T> {
@@ -366,7 +249,112 @@ impl FrameArena {
     }
 }
 
-/// Shares a formatted string: [`FrameArena::share_fmt`] with the syntax of `format!`.
+/// # For other systems and the next frame
+impl<T> FrameVec<'_, T> {
+    /// Turns the list into a handle, without copying its elements: for components, resources,
+    /// messages, other systems and the next frame.
+    ///
+    /// Shared elements cannot be changed. Elements with a destructor are dropped when the frame's memory is
+    /// recycled.
+    ///
+    /// # Panics
+    /// If the elements need dropping and the drop record cannot be allocated; the elements are
+    /// dropped first.
+    ///
+    /// ```
+    /// use bevy_frame_arena::FrameArenas;
+    ///
+    /// let arenas = FrameArenas::default();
+    /// let mut visible = arenas.local().vec();
+    /// visible.extend([3, 1, 2]);
+    /// visible.sort();
+    /// let handle = visible.share();
+    /// assert_eq!(arenas[handle], [1, 2, 3]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn share(self) -> FrameHandle<[T]>
+    where
+        T: Shareable,
+    {
+        or_fail(self.try_share())
+    }
+
+    /// Shares as [`share`](Self::share) does, or returns an error and drops the elements.
+    #[track_caller]
+    pub fn try_share(mut self) -> Result<FrameHandle<[T]>, ArenaError>
+    where
+        T: Shareable,
+    {
+        self.shrink_to_fit();
+        let room = self.arena().try_room_for_drop::<T>()?;
+        // SAFETY: the room was taken from the list's arena for `T`.
+        Ok(unsafe { self.share_with_room(room) })
+    }
+
+    /// # Safety
+    /// `room` must have been taken from the list's arena for `T`.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn share_with_room(self, room: RoomForDrop) -> FrameHandle<[T]>
+    where
+        T: Shareable,
+    {
+        let arena = self.arena();
+        let values = NonNull::from(self.leak());
+        // SAFETY: the list gave up its elements, which lie in the memory of its arena.
+        unsafe { arena.share_leaked(values, values, room) }
+    }
+}
+
+/// # For other systems and the next frame
+impl<T> FrameBox<'_, T> {
+    /// Turns the box into a handle, without copying its value.
+    ///
+    /// A shared value cannot be changed. If it has a destructor, it is dropped when the frame's memory is
+    /// recycled.
+    ///
+    /// # Panics
+    /// If the value needs dropping and the drop record cannot be allocated; the value is dropped
+    /// first.
+    #[inline]
+    #[track_caller]
+    pub fn share(self) -> FrameHandle<T>
+    where
+        T: Shareable,
+    {
+        or_fail(self.try_share())
+    }
+
+    /// Shares as [`share`](Self::share) does, or returns an error and drops the value.
+    #[inline]
+    #[track_caller]
+    pub fn try_share(self) -> Result<FrameHandle<T>, ArenaError>
+    where
+        T: Shareable,
+    {
+        let arena = Self::arena(&self);
+        let room = arena.try_room_for_drop::<T>()?;
+        let value = NonNull::from(Self::leak(self));
+        let values = NonNull::slice_from_raw_parts(value, 1);
+        // SAFETY: the box gave up its value, which lies in the memory of its arena.
+        Ok(unsafe { arena.share_leaked(value, values, room) })
+    }
+}
+
+/// # For other systems and the next frame
+impl FrameString<'_> {
+    /// Turns the string into a handle, without copying its text. No memory is allocated.
+    #[track_caller]
+    pub fn share(self) -> FrameHandle<str> {
+        let arena = self.arena();
+        let text = NonNull::from(self.leak());
+        // SAFETY: the string gave up its text, which lies in the memory of its arena.
+        unsafe { arena.handle(text) }
+    }
+}
+
+/// Shares formatted text: [`FrameArena::share_fmt`] with the syntax of `format!`.
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenas, share_format};

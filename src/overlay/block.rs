@@ -2,43 +2,55 @@
 #![forbid(unsafe_code)]
 
 use std::mem;
-use std::time::Duration;
 
 use bevy_color::Color;
-use bevy_ecs::entity::Entity;
-use bevy_ecs::name::Name;
-use bevy_ui::prelude::{AlignItems, Node};
+use bevy_ecs::prelude::*;
+use bevy_ui::prelude::{AlignItems, Node, UiRect};
 
-use super::graph::Graph;
-use super::grid::Grid;
-use super::history::History;
-use super::painter::{Painter, percent};
+use super::graph::{Graph, History};
 use super::parts::{
-    Builder, FAINT_TEXT, LETTER_EM, LINE_EM, PEAK, RESERVED, TRACK, USED, WIDTH_EM,
+    Builder, FAINT_TEXT, LETTER_EM, LINE_EM, LINE_LETTERS, PEAK, Painter, RESERVED, USED, WIDTH_EM,
+    percent,
 };
-use super::problem_list::ProblemList;
-use super::site_rows::SiteRows;
+use super::problems::ProblemList;
+use super::sites::SiteRows;
+use super::workers::Grid;
 use crate::app::{ArenaReport, Bytes, Count};
+use crate::arenas::FrameUsage;
 use crate::sites;
 
-/// Lines for problems, in a block with details and without.
-const PROBLEM_LINES: [usize; 2] = [3, 1];
+/// The number of problems shown at once: for the frame's arenas, and for others.
+const PROBLEMS: [usize; 2] = [3, 1];
 
-/// The block of one set of arenas: numbers and a bar, problems, and, for the frame's, details.
+/// Letters of the bar's maximum: `highest 1023 KiB`.
+const WHOLE_LETTERS: f32 = 16.0;
+
+/// Words, letters and colours of the numbers, from the right to the left: the last one is in front of the
+/// others in the bar.
+const FIGURES: [(&str, f32, Color); 3] = [
+    ("reserved", 17.0, RESERVED),
+    ("peak", 13.0, PEAK),
+    ("used", 13.0, USED),
+];
+
+/// The block of one set of arenas: numbers, a bar, tasks, problems and, for the frame's arenas, details.
 pub(super) struct Block {
+    root: Entity,
+    /// Whether these are the frame's arenas.
+    is_first: bool,
     period: Entity,
-    used: Figure,
-    peak: Figure,
-    reserved: Figure,
-    budget: Entity,
+    figures: [Figure; 3],
+    whole: Entity,
+    tasks: Entity,
     details: Option<Details>,
     problems: ProblemList,
-    /// How many periods had ended at the last picture.
+    /// The number of periods that had ended at the last update.
     periods: u64,
 }
 
-/// A number, and its part of the bar.
+/// A number, the square of its colour, and its part of the bar.
 struct Figure {
+    square: Entity,
     text: Entity,
     fill: Entity,
 }
@@ -52,164 +64,177 @@ struct Details {
 }
 
 impl Block {
-    /// Spawns the block; with places for workers, it has details.
+    /// Spawns the block, with details if there are places for workers.
     pub(super) fn spawn(
         builder: &mut Builder,
-        window: Entity,
+        contents: Entity,
         report: &ArenaReport,
+        is_first: bool,
         worker_places: Option<usize>,
     ) -> Self {
-        let prefix = report.prefix.as_str();
-        let block = builder.column(window);
-        builder
-            .commands
-            .entity(block)
-            .insert(Name::new(prefix.to_owned()));
-        let row = builder.row(block, LINE_EM);
+        builder.prefix.clone_from(&report.prefix);
+        let root = match is_first {
+            // The rows of the first block are those of the window, so that its grid can shrink.
+            true => contents,
+            false => {
+                let node = Node {
+                    margin: UiRect::top(builder.px(0.4)),
+                    ..builder.column()
+                };
+                builder.node(contents, node, Color::NONE)
+            }
+        };
+        let name = Name::new(report.prefix.clone());
+        builder.commands.entity(root).insert(name);
+        let row = builder.row(root, LINE_EM);
         builder.caption(row, &report.label, builder.color);
-        let period = builder.text_to_the_right(row, format!("{prefix}/period"), 30.0);
+        let period = builder.free_text(row, "period", builder.color);
 
-        let row = builder.row(block, LINE_EM);
-        let used = figure_text(builder, row, format!("{prefix}/used"), 13.0, USED);
-        let peak = figure_text(builder, row, format!("{prefix}/peak"), 13.0, PEAK);
-        let reserved = figure_text(builder, row, format!("{prefix}/reserved"), 17.0, RESERVED);
-        let budget = figure_text(builder, row, format!("{prefix}/budget"), 15.0, TRACK);
-
-        let track = Node {
-            width: builder.px(WIDTH_EM),
-            height: builder.px(0.7),
-            flex_shrink: 0.0,
-            ..Node::default()
-        };
-        let track = builder.node(block, track, TRACK);
-        // Those in front come last.
-        let reserved = Figure {
-            text: reserved,
-            fill: builder.fill(track, format!("{prefix}/reserved/bar"), RESERVED),
-        };
-        let peak = Figure {
-            text: peak,
-            fill: builder.fill(track, format!("{prefix}/peak/bar"), PEAK),
-        };
-        let used = Figure {
-            text: used,
-            fill: builder.fill(track, format!("{prefix}/used/bar"), USED),
-        };
+        let numbers = builder.row(root, LINE_EM);
+        let row = builder.row(root, LINE_EM);
+        let track = builder.track(row, WIDTH_EM - WHOLE_LETTERS * LETTER_EM - 0.5);
+        let figures = FIGURES.map(|it| Figure::spawn(builder, numbers, track, it));
+        let whole = builder.free_text(row, "whole", FAINT_TEXT);
+        let tasks = builder.text(root, "tasks", LINE_LETTERS, builder.color);
         let details = worker_places.map(|places| Details {
-            more: builder.text(block, format!("{prefix}/more"), WIDTH_EM / LETTER_EM),
-            graph: Graph::spawn(builder, block, prefix),
-            grid: Grid::spawn(builder, block, prefix, places),
-            sites: sites::IS_ON.then(|| SiteRows::spawn(builder, block, prefix)),
+            more: builder.text(root, "more", LINE_LETTERS, FAINT_TEXT),
+            graph: Graph::spawn(builder, root),
+            grid: Grid::spawn(builder, root, places),
+            sites: sites::IS_ON.then(|| SiteRows::spawn(builder, root)),
         });
-        let lines = PROBLEM_LINES[usize::from(details.is_none())];
+        let problems = PROBLEMS[usize::from(!is_first)];
         Self {
+            root,
+            is_first,
             period,
-            used,
-            peak,
-            reserved,
-            budget,
+            figures,
+            whole,
+            tasks,
             details,
-            problems: ProblemList::spawn(builder, block, prefix, lines),
+            problems: ProblemList::spawn(builder, root, problems),
             periods: 0,
         }
     }
 
     /// Shows the figures of the last period, and of the last seconds.
-    pub(super) fn draw(
-        &mut self,
-        painter: &mut Painter,
-        report: &ArenaReport,
-        history: &History,
-        interval: Duration,
-    ) {
+    pub(super) fn draw(&mut self, painter: &mut Painter, report: &ArenaReport, history: &History) {
+        painter.show(self.root, self.is_first || report.is_used());
+        let goes_on = self.draw_period(painter, report);
         let usage = &report.usage;
-        self.draw_period(painter, report);
+        let figures = match goes_on {
+            true => &report.so_far,
+            false => &usage.figures,
+        };
         let budget = report.settings.budget_bytes;
-        let whole = budget.unwrap_or(usage.reserved_bytes);
-        for (figure, word, bytes) in [
-            (&self.used, "used", usage.used_bytes),
-            (&self.peak, "peak", usage.peak_bytes),
-            (&self.reserved, "reserved", usage.reserved_bytes),
-        ] {
-            painter.text(figure.text, format_args!("{word} {}", Bytes(bytes)));
-            painter.width(figure.fill, percent(bytes, whole));
-        }
-        match budget {
-            Some(bytes) => painter.text(self.budget, format_args!("budget {}", Bytes(bytes))),
-            None => painter.text(self.budget, "no budget"),
-        }
+        let highest = usage.high_watermark_bytes.max(figures.peak_bytes);
+        let (word, whole) = match budget {
+            Some(budget) => ("budget", budget),
+            None => ("highest", highest),
+        };
+        painter.text(self.whole, format_args!("{word} {}", Bytes(whole)));
+        let [reserved, peak, used] = &self.figures;
+        used.draw(painter, "used", figures.used_bytes, whole);
+        peak.draw(painter, "peak", figures.peak_bytes, whole);
+        // Without a budget it is not in the bar, which it would always fill.
+        let whole = budget.unwrap_or(0);
+        reserved.draw(painter, "reserved", figures.reserved_bytes, whole);
+        painter.show(reserved.square, budget.is_some());
+        self.draw_tasks(painter, usage);
         if let Some(details) = &mut self.details {
-            details.draw(painter, report, history, interval);
+            details.draw(painter, report, history);
         }
-        self.problems.draw(painter, history, interval.as_secs_f32());
+        self.problems.draw(painter, history);
     }
 
-    /// Shows which period the figures are of; of one that goes on for longer, what it has used so far.
-    fn draw_period(&mut self, painter: &mut Painter, report: &ArenaReport) {
+    /// Shows the period of the figures. Returns whether it is still running: if so, its figures so far
+    /// are shown.
+    fn draw_period(&mut self, painter: &mut Painter, report: &ArenaReport) -> bool {
         let ArenaReport {
             usage,
             periods,
             so_far,
             ..
         } = report;
-        let goes_on = mem::replace(&mut self.periods, *periods) == *periods;
-        if goes_on && so_far.used_bytes > 0 {
-            let used = Bytes(so_far.used_bytes);
-            return painter.text(self.period, format_args!("period {periods}: {used} so far"));
+        let is_old = mem::replace(&mut self.periods, *periods) == *periods;
+        let goes_on = is_old && so_far.used_bytes > 0;
+        if goes_on {
+            painter.text(self.period, format_args!("period {periods} so far"));
+        } else {
+            let workers = Count(usage.active_workers as u64, "worker");
+            let word = if self.is_first { "frame" } else { "period" };
+            let number = usage.period;
+            painter.text(self.period, format_args!("{workers}, {word} {number}"));
         }
-        let workers = Count(usage.active_workers as u64, "worker");
-        let period = match self.details {
-            Some(_) => "frame",
-            None => "period",
+        goes_on
+    }
+
+    /// Shows the number of tasks and results and the memory they hold, if there are any.
+    fn draw_tasks(&self, painter: &mut Painter, usage: &FrameUsage) {
+        let (tasks, results) = (usage.task_arenas, usage.task_results);
+        painter.show(self.tasks, tasks + results > 0);
+        painter.text(
+            self.tasks,
+            format_args!(
+                "{}, {}: {}",
+                Count(tasks as u64, "task"),
+                Count(results as u64, "result"),
+                Bytes(usage.task_bytes)
+            ),
+        );
+    }
+}
+
+impl Figure {
+    /// Spawns a number beside its colour, and its bar.
+    fn spawn(
+        builder: &mut Builder,
+        numbers: Entity,
+        track: Entity,
+        (word, letters, color): (&str, f32, Color),
+    ) -> Self {
+        let cell = Node {
+            align_items: AlignItems::Center,
+            column_gap: builder.px(0.3),
+            flex_shrink: 0.0,
+            ..Node::default()
         };
-        let number = usage.frame;
-        painter.text(self.period, format_args!("{workers}, {period} {number}"));
+        let cell = builder.node(numbers, cell, Color::NONE);
+        builder.commands.entity(numbers).insert_child(0, cell);
+        let square = builder.fixed(0.8, 0.8);
+        Self {
+            square: builder.node(cell, square, color),
+            text: builder.text(cell, word, letters, builder.color),
+            fill: builder.fill(track, word, color),
+        }
+    }
+
+    fn draw(&self, painter: &mut Painter, word: &str, bytes: usize, whole: usize) {
+        painter.text(self.text, format_args!("{word} {}", Bytes(bytes)));
+        painter.width(self.fill, percent(bytes, whole));
     }
 }
 
 impl Details {
-    fn draw(
-        &mut self,
-        painter: &mut Painter,
-        report: &ArenaReport,
-        history: &History,
-        interval: Duration,
-    ) {
+    fn draw(&mut self, painter: &mut Painter, report: &ArenaReport, history: &History) {
         let usage = &report.usage;
-        painter.text_color(self.more, FAINT_TEXT);
-        painter.text(
-            self.more,
-            format_args!(
-                "highest so far {}, scratch {}, {}, {} parked",
-                Bytes(usage.high_watermark_bytes),
-                Bytes(usage.scratch_high_watermark_bytes),
-                Count(usage.generations as u64, "generation"),
-                usage.parked,
+        let scratch = Bytes(usage.scratch_high_watermark_bytes);
+        let (parked, all) = (usage.parked, usage.generations);
+        let highest = Bytes(usage.high_watermark_bytes);
+        match report.settings.budget_bytes {
+            Some(_) => painter.text(
+                self.more,
+                format_args!("highest {highest}, scratch {scratch}, {parked} of {all} parked"),
             ),
-        );
-        self.graph.draw(painter, history, interval);
+            // The bar has the highest peak.
+            None => painter.text(
+                self.more,
+                format_args!("scratch {scratch}, {parked} of {all} generations parked"),
+            ),
+        }
+        self.graph.draw(painter, history);
         self.grid.draw(painter, report);
         if let Some(sites) = &self.sites {
             sites.draw(painter, usage);
         }
     }
-}
-
-/// Spawns a number beside the colour that it has in the bar.
-fn figure_text(
-    builder: &mut Builder,
-    row: Entity,
-    name: String,
-    letters: f32,
-    color: Color,
-) -> Entity {
-    let cell = Node {
-        align_items: AlignItems::Center,
-        column_gap: builder.px(0.3),
-        flex_shrink: 0.0,
-        ..Node::default()
-    };
-    let cell = builder.node(row, cell, Color::NONE);
-    builder.swatch(cell, color);
-    builder.text(cell, name, letters)
 }

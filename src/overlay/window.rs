@@ -1,31 +1,28 @@
-//! The window: its title, which drags and collapses it, and the blocks below.
+//! The window: its title, which drags and unfolds it, and the blocks below.
 #![forbid(unsafe_code)]
 
-use bevy_ecs::component::Component;
-use bevy_ecs::entity::Entity;
-use bevy_ecs::hierarchy::ChildOf;
-use bevy_ecs::name::Name;
-use bevy_ecs::observer::On;
-use bevy_ecs::query::{With, Without};
-use bevy_ecs::resource::Resource;
-use bevy_ecs::system::{Commands, Query, Res, ResMut};
+use bevy_color::Color;
+use bevy_ecs::prelude::*;
 use bevy_picking::Pickable;
 use bevy_picking::events::{PointerClick, PointerDrag, PointerPress};
 use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, Display, FlexDirection, GlobalZIndex, JustifyContent, Node,
-    PositionType, UiRect, UiScale, Val,
+    AlignItems, BackgroundColor, BorderColor, FlexDirection, GlobalZIndex, JustifyContent, Node,
+    Overflow, PositionType, UiRect, UiScale, Val,
 };
 
+use super::FrameArenaOverlayConfig;
 use super::block::Block;
-use super::config::FrameArenaOverlayConfig;
-use super::parts::{BACKGROUND, Builder, FAINT_TEXT, TITLE, WIDTH_EM};
+use super::parts::{BACKGROUND, Builder, FAINT_TEXT, TITLE};
 use crate::app::FrameArenaReport;
 
-/// Bevy's FPS overlay is in front of it.
+/// Behind Bevy's FPS overlay.
 const Z_INDEX: i32 = i32::MAX - 48;
 
-/// A pointer that moved no further than this has clicked.
+/// The longest movement of the pointer that still counts as a click.
 const CLICK_PIXELS: f32 = 4.0;
+
+/// The maximum height of the window, as a part of the screen.
+const MAX_HEIGHT_PERCENT: f32 = 96.0;
 
 const PADDING_EM: f32 = 0.6;
 
@@ -33,24 +30,16 @@ const PADDING_EM: f32 = 0.6;
 #[derive(Component, Debug)]
 pub struct FrameArenaOverlay;
 
-/// What the title drags and collapses.
-#[derive(Component)]
-pub(super) struct Contents;
-
-#[derive(Component)]
-pub(super) struct TitleBar;
-
 /// The blocks of the window, in the order of the report.
 #[derive(Component)]
 pub(super) struct Blocks(pub(super) Vec<Block>);
 
-/// Where the window is, and whether it is collapsed: kept when it is closed.
+/// The position of the window, kept while it is closed.
 #[derive(Resource, Default)]
 pub(super) struct WindowState {
-    /// How far it was dragged, to the right and down, in pixels of the UI.
+    /// The distance it was dragged to the right and down, in pixels of the UI.
     dragged: (f32, f32),
-    is_collapsed: bool,
-    /// How far the pointer has moved since it was pressed.
+    /// The distance the pointer has moved since it was pressed.
     moved: f32,
 }
 
@@ -67,13 +56,16 @@ pub(super) fn spawn(
         font: config.text_config.clone(),
         color: config.text_color,
         em: config.em(),
+        prefix: String::new(),
     };
     let node = Node {
         position_type: PositionType::Absolute,
         right: Val::Px(config.right - state.dragged.0),
         top: Val::Px(config.top + state.dragged.1),
         flex_direction: FlexDirection::Column,
-        width: builder.px(WIDTH_EM + 2.0 * PADDING_EM),
+        max_height: Val::Vh(MAX_HEIGHT_PERCENT),
+        border: UiRect::all(Val::Px(1.0)),
+        overflow: Overflow::clip(),
         ..Node::default()
     };
     let window = builder.commands.spawn((
@@ -82,104 +74,83 @@ pub(super) fn spawn(
         node,
         GlobalZIndex(Z_INDEX),
         BackgroundColor(BACKGROUND),
+        // Sets the window off from a dark game.
+        BorderColor::all(FAINT_TEXT),
         Pickable::IGNORE,
     ));
     let window = window.id();
-    spawn_title(&mut builder, window);
+    spawn_title(&mut builder, window, config.details);
     let contents = Node {
-        display: display(state.is_collapsed),
-        flex_direction: FlexDirection::Column,
         padding: UiRect::all(builder.px(PADDING_EM)),
-        row_gap: builder.px(0.6),
-        ..Node::default()
+        flex_shrink: 1.0,
+        min_height: Val::ZERO,
+        ..builder.column()
     };
-    let contents = builder.node(window, contents, bevy_color::Color::NONE);
-    builder.commands.entity(contents).insert(Contents);
+    let contents = builder.node(window, contents, Color::NONE);
     let blocks = report.iter().enumerate().map(|(index, arenas)| {
-        // The frame's come first, and are those that matter most.
-        let places = (index == 0).then_some(worker_places);
-        Block::spawn(&mut builder, contents, arenas, places)
+        // The frame's arenas come first and matter most.
+        let is_first = index == 0;
+        let places = (is_first && config.details).then_some(worker_places);
+        Block::spawn(&mut builder, contents, arenas, is_first, places)
     });
     let blocks = Blocks(blocks.collect());
     builder.commands.entity(window).insert(blocks);
 }
 
-fn spawn_title(builder: &mut Builder, window: Entity) {
+fn spawn_title(builder: &mut Builder, window: Entity, details: bool) {
     let node = Node {
+        flex_shrink: 0.0,
         justify_content: JustifyContent::SpaceBetween,
         align_items: AlignItems::Center,
         padding: UiRect::axes(builder.px(PADDING_EM), builder.px(0.25)),
         ..Node::default()
     };
-    // Not transparent for the pointer, unlike all the rest.
-    let title = (
-        TitleBar,
-        Name::new("Frame arena overlay title"),
-        node,
-        BackgroundColor(TITLE),
-    );
-    let title = builder.commands.spawn((title, ChildOf(window))).id();
+    let name = Name::new("Frame arena overlay title");
+    let title = (name, node, BackgroundColor(TITLE), ChildOf(window));
+    // Receives pointer events, unlike the rest of the window.
+    let mut title = builder.commands.spawn(title);
+    title.observe(press).observe(drag).observe(unfold);
+    let title = title.id();
     builder.caption(title, "Frame memory", builder.color);
-    builder.caption(title, "drag, or click to fold", FAINT_TEXT);
+    let hint = match details {
+        true => "click for less",
+        false => "click for more",
+    };
+    builder.caption(title, hint, FAINT_TEXT);
 }
 
-fn display(is_collapsed: bool) -> Display {
-    match is_collapsed {
-        true => Display::None,
-        false => Display::Flex,
-    }
-}
-
-/// A new press is no drag yet.
-pub(super) fn press_title(
-    press: On<PointerPress>,
-    titles: Query<(), With<TitleBar>>,
-    mut state: ResMut<WindowState>,
-) {
-    if titles.contains(press.entity) {
-        state.moved = 0.0;
-    }
+/// Resets the distance moved when the title is pressed.
+fn press(_: On<PointerPress>, mut state: ResMut<WindowState>) {
+    state.moved = 0.0;
 }
 
 /// Moves the window with the pointer.
-pub(super) fn drag_by_title(
+fn drag(
     mut drag: On<PointerDrag>,
-    titles: Query<&ChildOf, With<TitleBar>>,
-    mut windows: Query<&mut Node, With<FrameArenaOverlay>>,
     config: Res<FrameArenaOverlayConfig>,
     scale: Option<Res<UiScale>>,
     mut state: ResMut<WindowState>,
+    mut windows: Query<&mut Node, With<FrameArenaOverlay>>,
 ) {
-    let Ok(title) = titles.get(drag.entity) else {
-        return;
-    };
     drag.propagate(false);
     let delta = drag.delta / scale.map_or(1.0, |scale| scale.0);
     state.moved += delta.length();
     state.dragged.0 += delta.x;
     state.dragged.1 += delta.y;
-    if let Ok(mut node) = windows.get_mut(title.parent()) {
+    for mut node in &mut windows {
         node.right = Val::Px(config.right - state.dragged.0);
         node.top = Val::Px(config.top + state.dragged.1);
     }
 }
 
-/// Folds the window to its title, or unfolds it.
-pub(super) fn collapse_by_title(
+/// Shows or hides the details.
+fn unfold(
     mut click: On<PointerClick>,
-    titles: Query<(), With<TitleBar>>,
-    mut contents: Query<&mut Node, (With<Contents>, Without<FrameArenaOverlay>)>,
-    mut state: ResMut<WindowState>,
+    state: Res<WindowState>,
+    mut config: ResMut<FrameArenaOverlayConfig>,
 ) {
-    if !titles.contains(click.entity) {
-        return;
-    }
     click.propagate(false);
-    if state.moved > CLICK_PIXELS {
-        return;
-    }
-    state.is_collapsed = !state.is_collapsed;
-    for mut node in &mut contents {
-        node.display = display(state.is_collapsed);
+    if state.moved <= CLICK_PIXELS {
+        config.details = !config.details;
     }
 }

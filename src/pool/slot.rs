@@ -1,144 +1,117 @@
-//! The slots of a pool: their keys, and walking from one to the next.
+//! The slots of a pool: their blocks, keys and iterators.
 #![expect(unsafe_code, reason = "keys are addresses, and slots may be vacant")]
 
 use std::alloc::Layout;
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, offset_of};
+use std::ops::{Deref, Index, IndexMut};
 use std::ptr::NonNull;
 
-/// The low bits of a tag count the uses of a slot, two for each value: it is odd while there is one. The
-/// others are the number of the pool.
+use super::Pool;
+
+/// The low bits of a tag count the uses of a slot: one for each value inserted and one for each value
+/// removed. A tag is therefore odd while the slot has a value. The high bits are the number of the pool.
 pub(super) const USE_BITS: u32 = 24;
 
-/// The tag behind the last slot of a block. No pool has the number zero.
-pub(super) const LINK: u64 = 0;
-
-/// The tag of a slot whose uses are all counted. It stays vacant.
-pub(super) const WORN_OUT: u64 = 2;
-
-/// What a vacant slot begins with, and what is behind the last slot of a block.
-#[derive(Clone, Copy)]
+/// A slot without a value.
 #[repr(C)]
-pub(super) struct Head {
+pub(super) struct Vacant<T> {
     pub(super) tag: u64,
-    /// The next vacant slot, or the first slot of the next block.
-    pub(super) next: Option<NonNull<Head>>,
+    /// The slot vacated before this one.
+    pub(super) next: Option<NonNull<Slot<T>>>,
 }
 
-/// A slot with a value. The tag is where that of `Head` is.
+/// A slot with a value.
 #[repr(C)]
-struct Taken<T> {
-    tag: u64,
-    value: ManuallyDrop<T>,
+pub(super) struct Taken<T> {
+    pub(super) tag: u64,
+    pub(super) value: T,
 }
 
-/// Room for either.
+/// A vacant or a taken slot. Both begin with the tag.
 #[repr(C)]
 pub(super) union Slot<T> {
-    vacant: Head,
+    vacant: ManuallyDrop<Vacant<T>>,
     taken: ManuallyDrop<Taken<T>>,
 }
 
 impl<T> Slot<T> {
-    /// Returns the layout of a block: so many slots, and a head behind them.
-    pub(super) fn block(slots: usize) -> Option<Layout> {
-        let slots = Layout::array::<Self>(slots).ok()?;
-        let (block, _) = slots.extend(Layout::new::<Head>()).ok()?;
-        Some(block)
-    }
-
-    /// Returns the slot, or the end of the block, that is `count` slots further.
+    /// Returns the tag of a slot.
     ///
     /// # Safety
-    /// It must be in the same block.
+    /// The slot must have been used, and its block must still be allocated.
     #[inline(always)]
-    pub(super) unsafe fn after(slot: NonNull<Head>, count: usize) -> NonNull<Head> {
-        // SAFETY: the caller's promise.
-        unsafe { slot.cast::<Self>().add(count) }.cast()
+    pub(super) unsafe fn tag(slot: NonNull<Self>) -> u64 {
+        // SAFETY: the caller's promise; a slot that was used begins with its tag.
+        unsafe { slot.cast::<u64>().read() }
     }
 
-    /// Returns where the value of a slot is, or will be.
+    /// Returns the address of a slot's value, which may be uninitialised.
     ///
     /// # Safety
-    /// `slot` must be in a block of slots of this type.
+    /// The slot must be within a block.
     #[inline(always)]
-    pub(super) unsafe fn value(slot: NonNull<Head>) -> NonNull<T> {
+    pub(super) unsafe fn value(slot: NonNull<Self>) -> NonNull<T> {
         // SAFETY: the caller's promise; the value is within the slot.
         unsafe { slot.byte_add(offset_of!(Taken<T>, value)) }.cast()
     }
 }
 
-/// Names an object of a [`Pool`](crate::Pool). Store it wherever you would store an `Entity`: it is
-/// `Copy`, and keeps nothing alive.
-///
-/// It resolves in the pool that made it, until the object is removed. After that it is stale and
-/// resolves to nothing: no other object ever gets the same key, in this pool or another one.
-///
-/// `PoolKey::default()` is unset, and resolves to nothing. Keys are ordered by address.
-///
-/// ```
-/// use bevy_frame_arena::{Pool, PoolKey};
-///
-/// #[derive(Default)]
-/// struct Turret {
-///     target: PoolKey<&'static str>,
-/// }
-///
-/// let mut enemies = Pool::new();
-/// let mut turret = Turret::default();
-/// assert_eq!(enemies.get(turret.target), None);
-/// turret.target = enemies.insert("Corro");
-/// assert_eq!(enemies.get(turret.target), Some(&"Corro"));
-/// ```
-///
-/// A key of one type is no key of another:
-///
-/// ```compile_fail,E0308
-/// # use bevy_frame_arena::Pool;
-/// let key = Pool::new().insert("Corro");
-/// Pool::<u32>::new().get(key);
-/// ```
-pub struct PoolKey<T> {
-    /// Dangles if the pool is gone. Only a pool with the number in `tag` may read there.
-    pub(super) slot: NonNull<Head>,
-    pub(super) tag: u64,
-    names: PhantomData<fn() -> T>,
+/// The head of a block. Its slots follow.
+#[repr(C)]
+pub(super) struct Block<T> {
+    pub(super) next: Option<NonNull<Self>>,
+    pub(super) end: NonNull<Slot<T>>,
+    /// Aligns the end of the head for slots.
+    pub(super) slots: [Slot<T>; 0],
 }
 
-// SAFETY: a key reaches its object through a borrow of the pool only.
+impl<T> Block<T> {
+    /// Returns the layout of a block with this many slots.
+    pub(super) fn layout(slots: usize) -> Option<Layout> {
+        let slots = Layout::array::<Slot<T>>(slots).ok()?;
+        let (block, _) = Layout::new::<Self>().extend(slots).ok()?;
+        Some(block)
+    }
+
+    /// Returns the first slot of a block.
+    ///
+    /// # Safety
+    /// `block` must point to memory with the layout of a block.
+    #[inline(always)]
+    pub(super) unsafe fn first_slot(block: NonNull<Self>) -> NonNull<Slot<T>> {
+        // SAFETY: the caller's promise. The size of the head is a multiple of its alignment, which is at
+        // least that of a slot.
+        unsafe { block.add(1) }.cast()
+    }
+}
+
+/// Identifies an object of a [`Pool`]. Store it wherever you would store an `Entity`: it is `Copy` and keeps
+/// nothing alive.
+///
+/// It resolves in the pool that made it, until the object is removed. After that the key is stale and
+/// does not resolve. Keys are unique and never reused, in this pool and all others. `PoolKey::default()`
+/// is unset and never resolves.
+pub struct PoolKey<T> {
+    /// Dangles after the pool is dropped. Only a pool with the number in `tag` may dereference it.
+    pub(super) slot: NonNull<Slot<T>>,
+    pub(super) tag: u64,
+}
+
+// SAFETY: a key gives access to its object only through a borrow of the pool.
 unsafe impl<T> Send for PoolKey<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for PoolKey<T> {}
 
-impl<T> PoolKey<T> {
-    #[inline(always)]
-    pub(super) const fn new(slot: NonNull<Head>, tag: u64) -> Self {
-        let names = PhantomData;
-        Self { slot, tag, names }
-    }
-
-    /// Returns whether the key is `PoolKey::default()`, and so was never set.
-    ///
-    /// # Examples
-    /// ```
-    /// use bevy_frame_arena::{Pool, PoolKey};
-    ///
-    /// assert!(PoolKey::<u32>::default().is_unset());
-    /// assert!(!Pool::new().insert(7).is_unset());
-    /// ```
-    pub fn is_unset(self) -> bool {
-        self == Self::default()
-    }
-}
-
-/// A key that resolves to nothing.
+/// Returns an unset key, which never resolves.
 impl<T> Default for PoolKey<T> {
     fn default() -> Self {
-        Self::new(NonNull::dangling(), LINK)
+        // No pool has the number zero.
+        let (slot, tag) = (NonNull::dangling(), 0);
+        Self { slot, tag }
     }
 }
 
@@ -158,18 +131,6 @@ impl<T> PartialEq for PoolKey<T> {
 
 impl<T> Eq for PoolKey<T> {}
 
-impl<T> PartialOrd for PoolKey<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for PoolKey<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.slot, self.tag).cmp(&(other.slot, other.tag))
-    }
-}
-
 impl<T> Hash for PoolKey<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.slot, self.tag).hash(state);
@@ -178,7 +139,7 @@ impl<T> Hash for PoolKey<T> {
 
 impl<T> fmt::Debug for PoolKey<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_unset() {
+        if *self == Self::default() {
             return f.write_str("PoolKey(unset)");
         }
         f.debug_struct("PoolKey")
@@ -189,117 +150,261 @@ impl<T> fmt::Debug for PoolKey<T> {
     }
 }
 
-/// Goes from value to value. The owner makes sure that the blocks stay.
+/// Panics if the key is stale.
+impl<T, A> Index<PoolKey<T>> for Pool<T, A> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, key: PoolKey<T>) -> &T {
+        match self.get(key) {
+            Some(value) => value,
+            None => fail_stale(key),
+        }
+    }
+}
+
+/// Panics if the key is stale.
+impl<T, A> IndexMut<PoolKey<T>> for Pool<T, A> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, key: PoolKey<T>) -> &mut T {
+        match self.get_mut(key) {
+            Some(value) => value,
+            None => fail_stale(key),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn fail_stale<T>(key: PoolKey<T>) -> ! {
+    if key == PoolKey::default() {
+        panic!("the key was never set: it is `PoolKey::default()`");
+    }
+    panic!(
+        "stale {key:?}: its object was removed, or is in another pool; use `get` where that may be"
+    )
+}
+
+/// A walk over the values of a pool.
 pub(super) struct Walk<T> {
-    at: NonNull<Head>,
-    /// Values ahead.
+    /// The next slot of a block, or its end.
+    at: NonNull<Slot<T>>,
+    end: NonNull<Slot<T>>,
+    next_block: Option<NonNull<Block<T>>>,
+    /// The pool's `fresh`.
+    fresh: [NonNull<Slot<T>>; 2],
+    /// Whether all used slots have values.
+    is_dense: bool,
+    /// The number of values not visited yet.
     left: usize,
-    slots: PhantomData<fn() -> T>,
 }
 
 impl<T> Walk<T> {
     /// # Safety
-    /// While `next` is called:
-    /// - `first` and what follows must be a pool's slots of this type, with `len` values;
-    /// - a value that was not visited yet must stay, and nobody may hold a `&mut` to it.
-    pub(super) unsafe fn new(first: Option<NonNull<Head>>, len: usize) -> Self {
+    /// While the walk is in use, the pool's blocks must stay allocated. Values not visited yet must stay
+    /// in their slots, and there must be no `&mut` to them.
+    #[inline]
+    pub(super) unsafe fn new<A>(pool: &Pool<T, A>) -> Self {
         Self {
-            at: first.unwrap_or(NonNull::dangling()),
-            left: len,
-            slots: PhantomData,
+            at: pool.fresh[0],
+            end: pool.fresh[0],
+            next_block: pool.first,
+            fresh: pool.fresh,
+            // Each used slot has a value, is in the list, or is worn out.
+            is_dense: pool.vacant.is_none() && pool.worn_out == 0,
+            left: pool.len,
         }
     }
 
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<PoolKey<T>> {
-        // What is behind the last value is not visited.
-        while self.left > 0 {
-            let slot = self.at;
-            // SAFETY: there are values ahead, so this is a slot or the end of a block: both have a tag.
-            let tag = unsafe { slot.cast::<u64>().read() };
-            if tag % 2 == 1 {
-                self.left -= 1;
-                // SAFETY: this is not the end of the block.
-                self.at = unsafe { Slot::<T>::after(slot, 1) };
-                return Some(PoolKey::new(slot, tag));
+    pub(super) fn next(&mut self) -> Option<(PoolKey<T>, NonNull<T>)> {
+        loop {
+            while self.at == self.end {
+                self.enter_block()?;
             }
-            self.at = if tag == LINK {
-                // SAFETY: a head is behind the last slot of each block.
-                unsafe { slot.read() }.next?
-            } else {
+            // SAFETY: this is not the end of the block.
+            let (key, value) = unsafe { self.step() };
+            if self.is_dense || key.tag % 2 == 1 {
+                self.left -= 1;
+                return Some((key, value));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn fold<B>(mut self, init: B, mut work: impl FnMut(B, (PoolKey<T>, NonNull<T>)) -> B) -> B {
+        let mut result = init;
+        loop {
+            // Two loops: the first one reads no tags, unless `work` uses the keys.
+            while self.is_dense && self.at != self.end {
                 // SAFETY: this is not the end of the block.
-                unsafe { Slot::<T>::after(slot, 1) }
-            };
+                result = work(result, unsafe { self.step() });
+            }
+            while self.at != self.end {
+                // SAFETY: as above.
+                let item = unsafe { self.step() };
+                if item.0.tag % 2 == 1 {
+                    result = work(result, item);
+                }
+            }
+            if self.enter_block().is_none() {
+                return result;
+            }
         }
-        None
+    }
+
+    /// # Safety
+    /// `at` must not be `end`.
+    #[inline(always)]
+    unsafe fn step(&mut self) -> (PoolKey<T>, NonNull<T>) {
+        let slot = self.at;
+        // SAFETY: this is not the end of the block.
+        self.at = unsafe { slot.add(1) };
+        // SAFETY: slots before the first fresh one were used.
+        let tag = unsafe { Slot::tag(slot) };
+        // SAFETY: the slot is within a block.
+        (PoolKey { slot, tag }, unsafe { Slot::value(slot) })
+    }
+
+    /// Enters the next block, if there is one up to the active block.
+    #[inline]
+    fn enter_block(&mut self) -> Option<()> {
+        let block = self.next_block?;
+        // SAFETY: the blocks stay allocated, and their heads are not written meanwhile.
+        let head = unsafe { block.as_ref() };
+        let [fresh, fresh_end] = self.fresh;
+        (self.end, self.next_block) = if head.end == fresh_end {
+            (fresh, None)
+        } else {
+            (head.end, head.next)
+        };
+        // SAFETY: it is a block.
+        self.at = unsafe { Block::first_slot(block) };
+        Some(())
     }
 }
 
-/// What [`Pool::iter`](crate::Pool::iter) returns.
-pub struct PoolIter<'a, T> {
-    pub(super) walk: Walk<T>,
-    pub(super) borrows: PhantomData<&'a T>,
+/// Iterator over the values and keys of a [`Pool`]: `PoolIter<&T>` of [`Pool::iter`], and `PoolIter<&mut T>`
+/// of [`Pool::iter_mut`].
+pub struct PoolIter<R: Reference>(pub(super) Walk<R::Target>, pub(super) PhantomData<R>);
+
+/// A reference to a value. The trait is sealed: its module is private.
+pub trait Reference: Deref<Target: Sized> {
+    /// # Safety
+    /// As for [`NonNull::as_ref`] or [`NonNull::as_mut`].
+    unsafe fn to(value: NonNull<Self::Target>) -> Self;
 }
 
-/// What [`Pool::iter_mut`](crate::Pool::iter_mut) returns.
-pub struct PoolIterMut<'a, T> {
-    pub(super) walk: Walk<T>,
-    pub(super) borrows: PhantomData<&'a mut T>,
+impl<T> Reference for &T {
+    #[inline(always)]
+    unsafe fn to(value: NonNull<T>) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { value.as_ref() }
+    }
 }
 
-// SAFETY: it is a `&Pool<T>` that reaches the values only.
-unsafe impl<T: Sync> Send for PoolIter<'_, T> {}
+impl<T> Reference for &mut T {
+    #[inline(always)]
+    unsafe fn to(mut value: NonNull<T>) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { value.as_mut() }
+    }
+}
+
+// SAFETY: it acts as a list of the references that it yields.
+unsafe impl<R: Reference + Send> Send for PoolIter<R> {}
 // SAFETY: as above.
-unsafe impl<T: Sync> Sync for PoolIter<'_, T> {}
-// SAFETY: it is a `&mut Pool<T>` that reaches the values only.
-unsafe impl<T: Send> Send for PoolIterMut<'_, T> {}
-// SAFETY: a shared one returns no values.
-unsafe impl<T: Sync> Sync for PoolIterMut<'_, T> {}
+unsafe impl<R: Reference + Sync> Sync for PoolIter<R> {}
 
-impl<'a, T> Iterator for PoolIter<'a, T> {
+impl<R: Reference> Iterator for PoolIter<R> {
+    type Item = (PoolKey<R::Target>, R);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.0.next()?;
+        // SAFETY: the slot has a value, which is visited once. The pool is borrowed as `R` borrows it.
+        Some((key, unsafe { R::to(value) }))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.0.left, Some(self.0.left))
+    }
+
+    #[inline]
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut work: F) -> B {
+        self.0.fold(init, |result, (key, value)| {
+            // SAFETY: as in `next`.
+            work(result, (key, unsafe { R::to(value) }))
+        })
+    }
+}
+
+impl<R: Reference> ExactSizeIterator for PoolIter<R> {}
+impl<R: Reference> FusedIterator for PoolIter<R> {}
+
+impl<'a, T, A> IntoIterator for &'a Pool<T, A> {
     type Item = (PoolKey<T>, &'a T);
+    type IntoIter = PoolIter<&'a T>;
 
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let key = self.walk.next()?;
-        // SAFETY: the walk returns slots with values.
-        let value = unsafe { Slot::value(key.slot) };
-        // SAFETY: there is a value, and the pool is borrowed for `'a`.
-        Some((key, unsafe { value.as_ref() }))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.walk.left, Some(self.walk.left))
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 
-impl<'a, T> Iterator for PoolIterMut<'a, T> {
+impl<'a, T, A> IntoIterator for &'a mut Pool<T, A> {
     type Item = (PoolKey<T>, &'a mut T);
+    type IntoIter = PoolIter<&'a mut T>;
 
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let key = self.walk.next()?;
-        // SAFETY: the walk returns slots with values.
-        let mut value = unsafe { Slot::value(key.slot) };
-        // SAFETY: there is a value, the pool is borrowed for `'a`, and no slot is visited twice.
-        Some((key, unsafe { value.as_mut() }))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.walk.left, Some(self.walk.left))
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
     }
 }
 
-impl<T> ExactSizeIterator for PoolIter<'_, T> {}
-impl<T> ExactSizeIterator for PoolIterMut<'_, T> {}
-impl<T> FusedIterator for PoolIter<'_, T> {}
-impl<T> FusedIterator for PoolIterMut<'_, T> {}
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
 
-impl<T> Clone for PoolIter<'_, T> {
-    fn clone(&self) -> Self {
-        Self {
-            walk: Walk { ..self.walk },
-            borrows: PhantomData,
+    use super::*;
+
+    /// Uses of one slot.
+    const USES: u64 = 1 << (USE_BITS - 1);
+
+    #[test]
+    fn no_key_is_made_twice_by_4_billion_reuses_of_a_slot() {
+        let mut pool = Pool::new();
+        let mut keys = HashSet::new();
+        let mut counted = 0;
+        while counted <= u64::from(u32::MAX) {
+            let first = pool.insert(0);
+            let place = first.slot;
+            assert!(keys.insert(first));
+            pool.remove(first);
+            // Skips all but the last three uses of the slot.
+            // SAFETY: the slot was used, and its pool is alive.
+            let tag = unsafe { Slot::tag(place) };
+            // SAFETY: as above.
+            unsafe { place.cast().write((tag | (2 * USES - 1)) - 5) };
+            loop {
+                let key = pool.insert(7);
+                assert!(keys.insert(key), "{key:?}");
+                assert_eq!(pool.iter().next(), Some((key, &7)));
+                assert_eq!(pool.remove(key), Some(7));
+                if key.slot != place {
+                    break;
+                }
+            }
+            counted += USES;
         }
+        assert!(keys.iter().all(|&key| pool.get(key).is_none()));
+        assert_eq!(pool.worn_out as u64, counted / USES);
+        // With a new number, worn-out slots are used again.
+        let capacity = pool.capacity() + pool.worn_out;
+        pool.clear();
+        assert_eq!(pool.capacity(), capacity);
+        assert!((0..capacity).all(|n| keys.insert(pool.insert(n))));
+        assert_eq!((pool.capacity(), pool.iter().count()), (capacity, capacity));
     }
 }

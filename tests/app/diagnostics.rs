@@ -121,7 +121,7 @@ fn every_worker_has_a_diagnostic_with_the_name_of_its_thread() {
     let mut app = App::new();
     app.add_plugins(FrameArenaPlugin::default());
     // A path has rules for its components; a thread may have any name.
-    for name in ["loader", "a//b/", ""] {
+    for name in ["loader", "a//b/", "", "%"] {
         let arenas = app.world().resource::<FrameArenas>();
         thread::scope(|scope| {
             thread::Builder::new()
@@ -139,6 +139,20 @@ fn every_worker_has_a_diagnostic_with_the_name_of_its_thread() {
         FrameArenaDiagnosticsPlugin::worker("loader").as_str(),
         "frame_arena/worker/loader"
     );
+}
+
+#[test]
+fn two_names_of_threads_never_share_a_diagnostic() {
+    let names = ["a/b", "a|b", "a%2Fb", "a%252Fb", "", "%", "unnamed"];
+    for (index, name) in names.iter().enumerate() {
+        for other in &names[..index] {
+            assert_ne!(
+                FrameArenaDiagnosticsPlugin::worker(name),
+                FrameArenaDiagnosticsPlugin::worker(other),
+                "{name:?} and {other:?}"
+            );
+        }
+    }
 }
 
 #[test]

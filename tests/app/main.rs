@@ -13,4 +13,6 @@ mod plugin;
 mod recorder;
 mod soak;
 mod sub_app;
+mod task_arenas;
+mod unswapped;
 mod warnings;

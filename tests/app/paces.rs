@@ -31,11 +31,11 @@ struct Seen(Vec<(&'static str, u64)>);
 
 /// A system that notes the period it sees.
 fn see<P: 'static>(name: &'static str) -> impl Fn(Res<ArenasOf<P>>, ResMut<Seen>) {
-    move |arenas, mut seen| seen.0.push((name, arenas.frame()))
+    move |arenas, mut seen| seen.0.push((name, arenas.period()))
 }
 
 fn period<P: 'static>(app: &App) -> u64 {
-    app.world().resource::<ArenasOf<P>>().frame()
+    app.world().resource::<ArenasOf<P>>().period()
 }
 
 fn seen(app: &mut App) -> Vec<(&'static str, u64)> {
@@ -367,7 +367,7 @@ fn arenas_may_be_there_before_and_be_gone_or_replaced_later() {
     let removed = app.world_mut().remove_resource::<ArenasOf<Tick>>();
     app.world_mut().run_schedule(Tick);
     app.update();
-    assert_eq!(removed.unwrap().frame(), 0);
+    assert_eq!(removed.unwrap().period(), 0);
 
     app.init_resource::<ArenasOf<Tick>>();
     let arenas = app.world().resource::<ArenasOf<Tick>>();
@@ -387,7 +387,7 @@ fn a_pace_works_in_a_sub_app() {
     sub_app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(Tick));
     for run in 1..=3 {
         sub_app.update();
-        assert_eq!(sub_app.world().resource::<ArenasOf<Tick>>().frame(), run);
+        assert_eq!(sub_app.world().resource::<ArenasOf<Tick>>().period(), run);
     }
 }
 
@@ -396,7 +396,7 @@ fn ends_of_periods_are_no_changes() {
     let mut app = App::new();
     app.add_plugins(FrameArenaPacePlugin::<Tick>::at_start_of(First))
         .add_systems(Last, |arenas: Res<ArenasOf<Tick>>| {
-            assert_eq!(arenas.is_changed(), arenas.frame() == 1);
+            assert_eq!(arenas.is_changed(), arenas.period() == 1);
         });
     for _ in 0..4 {
         app.update();

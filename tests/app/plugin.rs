@@ -11,9 +11,10 @@ use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::prelude::*;
 use bevy_ecs::resource::IsResource;
 use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
     FrameArena, FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSchedule,
-    FrameArenaSettings, FrameArenaSystems, FrameArenas, FrameHandle,
+    FrameArenaSettings, FrameArenas, FrameHandle, Scratch,
 };
 
 fn app() -> App {
@@ -23,14 +24,14 @@ fn app() -> App {
 }
 
 fn frame(app: &App) -> u64 {
-    app.world().resource::<FrameArenas>().frame()
+    app.world().resource::<FrameArenas>().period()
 }
 
 #[derive(Resource, Default)]
 struct Carried(Vec<(FrameHandle<str>, u64)>);
 
 fn carry(arenas: Res<FrameArenas>, mut carried: ResMut<Carried>) {
-    let frame = arenas.frame();
+    let frame = arenas.period();
     let text = arenas.local().share_fmt(format_args!("frame {frame}"));
     carried.0.push((text, frame));
 }
@@ -39,10 +40,10 @@ fn check_carried(arenas: Res<FrameArenas>, carried: Res<Carried>) {
     for &(handle, made_in) in &carried.0 {
         match arenas.resolve(handle) {
             Ok(text) => {
-                assert!(arenas.frame() - made_in <= 1);
+                assert!(arenas.period() - made_in <= 1);
                 assert_eq!(text, format!("frame {made_in}"));
             }
-            Err(stale) => assert!(stale.age_in_frames().expect("it is ours") >= 2),
+            Err(stale) => assert!(stale.age_in_periods().expect("it is ours") >= 2),
         }
     }
 }
@@ -66,12 +67,12 @@ fn startup_data_counts_as_frame_zero() {
     #[derive(Resource)]
     struct FromStartup(FrameHandle<str>);
     fn read(arenas: Res<FrameArenas>, handle: Res<FromStartup>) {
-        let expected = (arenas.frame() == 1).then_some("startup");
+        let expected = (arenas.period() == 1).then_some("startup");
         assert_eq!(arenas.get(handle.0), expected);
     }
     let mut app = app();
     app.add_systems(PreStartup, |arenas: Res<FrameArenas>| {
-        assert_eq!(arenas.frame(), 0);
+        assert_eq!(arenas.period(), 0);
     });
     app.add_systems(
         Startup,
@@ -80,7 +81,7 @@ fn startup_data_counts_as_frame_zero() {
         },
     );
     app.add_systems(PostStartup, |arenas: Res<FrameArenas>| {
-        assert_eq!(arenas.frame(), 0);
+        assert_eq!(arenas.period(), 0);
     });
     app.add_systems(Update, read);
     for _ in 0..3 {
@@ -106,7 +107,7 @@ fn the_swap_comes_before_every_system_of_the_frame() {
     #[derive(Resource, Default)]
     struct Seen(Vec<u64>);
     fn see(arenas: Res<FrameArenas>, mut seen: ResMut<Seen>) {
-        seen.0.push(arenas.frame());
+        seen.0.push(arenas.period());
     }
     for arenas_first in [true, false] {
         let mut app = App::new();
@@ -126,18 +127,31 @@ fn the_swap_comes_before_every_system_of_the_frame() {
 }
 
 #[test]
+fn scratch_without_the_plugin_names_the_plugin() {
+    let mut world = World::new();
+    let error = world
+        .run_system_once(|_: Scratch| {})
+        .expect_err("no arenas");
+    let text = error.to_string();
+    assert!(
+        text.contains("resource `FrameArenas`, which does not exist: add `FrameArenaPlugin`"),
+        "{text}"
+    );
+}
+
+#[test]
 fn systems_can_be_ordered_around_the_swap() {
     #[derive(Resource, Default)]
     struct Seen(Vec<u64>);
     fn see(arenas: Res<FrameArenas>, mut seen: ResMut<Seen>) {
-        seen.0.push(arenas.frame());
+        seen.0.push(arenas.period());
     }
     let mut app = app();
     app.init_resource::<Seen>().add_systems(
         FrameArenaSchedule,
         (
-            see.before(FrameArenaSystems::Swap),
-            see.after(FrameArenaSystems::Swap),
+            see.before(FrameArenas::end_period),
+            see.after(FrameArenas::end_period),
         ),
     );
     app.update();
@@ -153,7 +167,7 @@ fn what_is_added_before_the_plugin_is_kept() {
     app.init_resource::<Runs>()
         .add_systems(
             FrameArenaSchedule,
-            (|mut runs: ResMut<Runs>| runs.0 += 1).before(FrameArenaSystems::Swap),
+            (|mut runs: ResMut<Runs>| runs.0 += 1).before(FrameArenas::end_period),
         )
         .add_plugins((
             FrameArenaDiagnosticsPlugin {
@@ -181,7 +195,7 @@ fn arenas_inserted_beforehand_are_kept() {
     app.update();
     let arenas = app.world().resource::<FrameArenas>();
     assert_eq!(arenas.settings().block_bytes, 12_345);
-    assert_eq!(arenas.frame(), 1);
+    assert_eq!(arenas.period(), 1);
 }
 
 #[test]
@@ -224,10 +238,7 @@ fn queries_of_all_entities_leave_the_resource_out() {
         |arenas: Res<FrameArenas>, mut all: Query<EntityMut, Without<IsResource>>| {
             let views = all.iter_mut().filter(|entity| entity.contains::<View>());
             assert_eq!(
-                arenas
-                    .local()
-                    .alloc_slice_fill_iter(views.map(|it| it.id()))
-                    .len(),
+                arenas.local().collect(views.map(|it| it.id())).leak().len(),
                 1
             );
         },
@@ -249,7 +260,7 @@ fn two_apps_in_one_process_do_not_mix() {
     for _ in 0..5 {
         let handles = apps.each_ref().map(|app| {
             let arenas = app.world().resource::<FrameArenas>();
-            arenas.local().share(arenas.frame())
+            arenas.local().share(arenas.period())
         });
         for (mine, app) in apps.iter().enumerate() {
             let arenas = app.world().resource::<FrameArenas>();
@@ -288,7 +299,7 @@ fn it_works_in_sub_apps() {
         .add_systems(
             Render,
             |arenas: Res<FrameArenas>, mut seen: ResMut<Seen>| {
-                seen.0.push(arenas.frame());
+                seen.0.push(arenas.period());
             },
         );
     sub_app.finish();

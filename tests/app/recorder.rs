@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use bevy_app::{App, AppExit, Update};
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::ScheduleLabel;
 use bevy_frame_arena::{
     ArenasOf, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder, FrameArenaRecorderPlugin,
-    FrameArenaSettings, FrameArenas,
+    FrameArenaSettings, FrameArenas, LivesFor, PaceEnd,
 };
-use bevy_time::{TimePlugin, TimeUpdateStrategy};
+use bevy_time::{Real, Time, TimePlugin, TimeUpdateStrategy};
 
 use crate::common::panics::panics;
 
@@ -94,7 +95,7 @@ fn the_settings_it_recommends_hold_the_run_without_a_problem() {
     play(&mut first);
     let advice = first.world().resource::<FrameArenaRecorder>().advice();
     assert!(
-        advice.contains("// The busiest worker took 40 KiB."),
+        advice.contains(" The busiest worker took 40 KiB."),
         "{advice}"
     );
     assert!(
@@ -224,13 +225,356 @@ fn the_settings_of_a_level_keep_what_its_plugin_set() {
     struct Level;
     let mut app = app(Default::default(), Default::default());
     app.add_plugins(FrameArenaPacePlugin::<Level>::ending_with(Update));
-    app.add_systems(Update, |arenas: Res<ArenasOf<Level>>| {
+    // On the main thread.
+    app.add_systems(Update, |world: &mut World| {
+        let arenas = world.resource::<ArenasOf<Level>>();
         arenas.local().alloc([0_u8; 1000]);
     });
     app.update();
+    app.update();
     let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    let (_, level) = advice.split_once("// Level arenas").expect("it was used");
+    assert_eq!(
+        level,
+        ", after 2 periods: 1 worker, 1 generation, up to 128 KiB reserved. The busiest worker took 1000 B.
+// Periods by peak: 2 up to 1.0 KiB
+let plugin = FrameArenaPacePlugin::<Level>::ending_with(Update);
+app.add_plugins(FrameArenaPacePlugin {
+    settings: FrameArenaSettings {
+        budget_bytes: Some(256 << 10),
+        trim_after_periods: Some(0),
+        // Nothing was kept for a later period.
+        lives_for: LivesFor::OnePeriod,
+        ..plugin.settings.clone()
+    },
+    ..plugin
+});
+"
+    );
+}
+
+#[test]
+fn periods_are_counted_by_the_power_of_two_of_their_peak() {
+    let mut app = app(Default::default(), Default::default());
+    for bytes in [0, 1, 2, 3, 4, 5, 1024, 1025] {
+        let arenas = app.world().resource::<FrameArenas>();
+        arenas.local().alloc_slice_fill_copy(8 * bytes, 0_u8);
+        app.update();
+    }
+    let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    let expected = "// Periods by peak: 1 up to 0 B, 1 up to 8 B, 1 up to 16 B, 2 up to 32 B, 1 up to 64 B, \
+                    1 up to 8.0 KiB, 1 up to 16 KiB\n";
+    assert!(advice.contains(expected), "{advice}");
+}
+
+#[test]
+fn a_setting_for_one_period_is_advised_where_nothing_was_shared() {
+    let advice_of = |share: bool| {
+        let mut app = app(Default::default(), Default::default());
+        for _ in 0..3 {
+            let arenas = app.world().resource::<FrameArenas>();
+            arenas.local().alloc([0_u8; 1000]);
+            if share {
+                arenas.local().share([0_u8; 1000]);
+            }
+            app.update();
+        }
+        app.world().resource::<FrameArenaRecorder>().advice()
+    };
+    let line = "lives_for: LivesFor::OnePeriod,";
+    assert!(advice_of(false).contains(line));
+    assert!(!advice_of(true).contains(line));
+}
+
+#[test]
+fn a_level_has_lines_while_it_runs_and_none_between_levels() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level>::by_hand());
+    for second in 0..8 {
+        let arenas = app.world().resource::<ArenasOf<Level>>();
+        match second {
+            1 => drop(arenas.local().alloc([0_u8; 1000])),
+            3 | 7 => {
+                let end = app
+                    .world_mut()
+                    .run_system_cached(ArenasOf::<Level>::end_period);
+                end.expect("it runs");
+            }
+            6 => drop(arenas.local().alloc([0_u8; 2000])),
+            _ => {}
+        }
+        (0..2).for_each(|_| app.update());
+    }
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    let lines = table
+        .lines()
+        .filter(|line| line.contains(",level_arena,all,"));
+    let seconds = lines.map(|line| {
+        let mut fields = line.split(',');
+        let second = fields.next().expect("a time");
+        (second.to_owned(), fields.nth(3).expect("bytes").to_owned())
+    });
+    // Each line has the time of the frame that ends its interval. The levels end in the third second and in
+    // the seventh.
+    let expected = [
+        ("1.000", "1000"),
+        ("2.000", "1000"),
+        ("3.000", "1000"),
+        ("6.000", "2000"),
+        ("7.000", "2000"),
+    ];
+    let expected = expected.map(|(second, bytes)| (second.to_owned(), bytes.to_owned()));
+    assert_eq!(seconds.collect::<Vec<_>>(), expected, "{table}");
+}
+
+#[test]
+fn tasks_are_recorded_with_their_results_and_their_memory() {
+    let mut app = app(Default::default(), Default::default());
+    let arenas = app.world().resource::<FrameArenas>();
+    arenas.local().alloc(1_u64);
+    let running = [(); 2].map(|()| arenas.task_arena());
+    running[0].share_iter(0..100_u64);
+    let finished = arenas.task_arena();
+    let list = finished.share_iter(0..100_u64);
+    let result = finished.finish(list);
+    app.update();
+    drop((running, result));
+    (0..4).for_each(|_| app.update());
+
+    let recorder = app.world().resource::<FrameArenaRecorder>();
+    let table = recorder.csv();
+    let header = table.lines().next().expect("a header");
     assert!(
-        advice.contains("    lives_for: LivesFor::OnePeriod,\n    trim_after_frames: Some(0),\n"),
+        header.ends_with(",task_arenas,task_results,task_bytes"),
+        "{header}"
+    );
+    let lines = table.lines().filter(|line| line.contains(",all,all,"));
+    let tasks = lines.map(|line| line.rsplitn(4, ',').take(3).collect::<Vec<_>>());
+    // From the last column to the first. In the second second they are gone.
+    let bytes = (16 << 10).to_string();
+    assert_eq!(
+        tasks.collect::<Vec<_>>(),
+        [[&*bytes, "1", "2"], ["0"; 3], ["0"; 3]],
+        "{table}"
+    );
+    let advice = recorder.advice();
+    assert!(
+        advice.contains(
+            "// Tasks held up to 16 KiB: at most 2 running tasks and 1 task result at once."
+        ),
         "{advice}"
     );
+}
+
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct Leave(u8);
+
+/// Returns the advice for `Level`, whose arenas were used for a frame.
+fn advice_for<Level>(plugin: FrameArenaPacePlugin<Level>) -> String {
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(plugin);
+    let arenas = app.world().resource::<ArenasOf<Level>>();
+    arenas.local().alloc([0_u8; 1000]);
+    app.update();
+    app.world().resource::<FrameArenaRecorder>().advice()
+}
+
+#[test]
+fn the_code_has_all_ends_of_a_pace_with_several() {
+    struct Level;
+    let advice = advice_for(FrameArenaPacePlugin::<Level> {
+        ends: vec![
+            PaceEnd::AtEndOf(Leave(0).intern()),
+            PaceEnd::AtEndOf(Leave(1).intern()),
+            PaceEnd::AtStartOf(Update.intern()),
+        ],
+        ..FrameArenaPacePlugin::ending_with(Update)
+    });
+    let expected = "
+let plugin = FrameArenaPacePlugin::<Level> {
+    ends: vec![
+        // Schedules are in their `Debug` format: complete the paths of their values.
+        PaceEnd::AtEndOf(Leave(0).intern()),
+        PaceEnd::AtEndOf(Leave(1).intern()),
+        PaceEnd::AtStartOf(Update.intern()),
+    ],
+    ..FrameArenaPacePlugin::by_hand()
+};
+app.add_plugins(FrameArenaPacePlugin {
+    settings: FrameArenaSettings {
+";
+    assert!(advice.contains(expected), "{advice}");
+}
+
+#[test]
+fn a_schedule_that_is_a_value_is_marked_in_the_code() {
+    struct Level;
+    let advice = advice_for(FrameArenaPacePlugin::<Level>::ending_with(Leave(0)));
+    let expected = "
+let plugin = FrameArenaPacePlugin::<Level>::ending_with(
+    // Schedules are in their `Debug` format: complete the paths of their values.
+    Leave(0),
+);
+app.add_plugins(FrameArenaPacePlugin {
+";
+    assert!(advice.contains(expected), "{advice}");
+}
+
+#[test]
+fn a_level_that_has_not_ended_gets_settings() {
+    struct Level;
+    let advice = advice_for(FrameArenaPacePlugin::<Level>::ending_with(Leave(0)));
+    let (_, level) = advice.split_once("// Level arenas").expect("it was used");
+    let expected = ", after 0 periods: up to 8.0 KiB reserved.
+// The running period took 1000 B so far.
+let plugin = ";
+    assert!(level.starts_with(expected), "{level}");
+    assert!(level.contains("budget_bytes: Some("), "{level}");
+    // No period has ended yet: none of them can show that nothing is kept.
+    let advice = advice_for(FrameArenaPacePlugin::<Level>::by_hand());
+    assert!(!advice.contains("Nothing was kept"), "{advice}");
+}
+
+#[test]
+fn a_level_that_panics_in_its_first_frame_is_not_called_unused() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level>::by_hand());
+    app.update();
+    app.add_systems(Update, |arenas: Res<ArenasOf<Level>>| {
+        arenas.local().alloc([0_u8; 1000]);
+        panic!("on purpose");
+    });
+    assert!(panics(|| app.update()));
+    let advice = app.world().resource::<FrameArenaRecorder>().advice();
+    let expected = "// Level arenas: not used before the last frame, and no period has ended\n";
+    assert!(advice.contains(expected), "{advice}");
+}
+
+#[test]
+fn a_level_of_which_tasks_alone_were_used_is_recorded_while_it_runs() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level>::by_hand());
+    let arenas = app.world().resource::<ArenasOf<Level>>();
+    let running = arenas.task_arena();
+    running.share([0_u8; 1000]);
+    app.update();
+    let recorder = app.world().resource::<FrameArenaRecorder>();
+    let table = recorder.csv();
+    let mut lines = table.lines();
+    let line = lines.find(|line| line.contains(",level_arena,all,all,"));
+    let line = line.expect("it has a line");
+    assert!(line.ends_with(",1,0,8192"), "{line}");
+    let advice = recorder.advice();
+    assert!(
+        advice.contains("// Tasks held up to 8.0 KiB: at most 1 running task and 0 task results"),
+        "{advice}"
+    );
+    drop(running);
+}
+
+#[test]
+fn the_line_of_all_holds_at_least_what_the_workers_hold() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level> {
+        settings: FrameArenaSettings {
+            lives_for: LivesFor::OnePeriod,
+            trim_after_periods: Some(0),
+            ..Default::default()
+        },
+        ..FrameArenaPacePlugin::by_hand()
+    });
+    for second in 0..4 {
+        match second {
+            1 => allocate(app.world().resource::<ArenasOf<Level>>(), "a", 100 * KIB),
+            3 => {
+                let end = ArenasOf::<Level>::end_period;
+                app.world_mut().run_system_cached(end).expect("it runs");
+            }
+            _ => {}
+        }
+        (0..2).for_each(|_| app.update());
+    }
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    let rows = fields_of(&table);
+    let column = |name: &str| {
+        let at = rows[0].iter().position(|it| it == name);
+        at.expect("a column")
+    };
+    let bytes_of = |kind: &str, name: &str| {
+        let rows = rows.iter();
+        let rows = rows.filter(|row| row[1] == "level_arena" && row[2] == kind);
+        let bytes = rows.map(|row| row[column(name)].parse::<usize>().expect("a number"));
+        bytes.collect::<Vec<_>>()
+    };
+    let worker = bytes_of("worker", "held_bytes");
+    assert_eq!(worker.len(), 1, "{table}");
+    assert!(worker[0] >= 100 * KIB, "{table}");
+    // While it runs, and when it has ended.
+    assert_eq!(bytes_of("all", "held_bytes"), [worker[0]; 3], "{table}");
+    assert_eq!(bytes_of("all", "reserved_bytes"), [worker[0]; 3], "{table}");
+}
+
+/// Splits a table into its fields as RFC 4180 says.
+fn fields_of(table: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
+    let mut is_quoted = false;
+    let mut letters = table.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => field.extend(letters.next()),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => row.push(std::mem::take(&mut field)),
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            letter => field.push(letter),
+        }
+    }
+    rows
+}
+
+#[test]
+fn names_of_any_kind_stay_in_their_fields() {
+    struct Level;
+    let prefix = "le,vel\n0.000,forged,all,all,1,1,1,1,0,0,0,0,0,0";
+    let thread = "a \"b\"\r0.000,forged";
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level> {
+        diagnostics_prefix: Some(prefix.into()),
+        ..FrameArenaPacePlugin::at_start_of(Update)
+    });
+    for _ in 0..4 {
+        let arenas = app.world().resource::<ArenasOf<Level>>();
+        allocate(arenas, thread, KIB);
+        app.update();
+    }
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    let rows = fields_of(&table);
+    assert!(rows.len() > 3, "{table}");
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{table}");
+    assert!(rows.iter().all(|row| row[1] != "forged"), "{table}");
+    let is_worker = |row: &&Vec<String>| row[1] == prefix && row[2] == "worker";
+    let worker = rows.iter().find(is_worker).expect("it has a line");
+    assert_eq!(worker[3], thread);
+}
+
+#[test]
+fn a_clock_that_is_replaced_does_not_turn_the_time_back() {
+    let mut app = app(Default::default(), Default::default());
+    play(&mut app);
+    app.insert_resource(Time::<Real>::default());
+    play(&mut app);
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    let seconds = table.lines().skip(1).map(|line| {
+        let second = line.split(',').next().and_then(|it| it.parse::<f64>().ok());
+        second.expect("a time")
+    });
+    assert!(seconds.is_sorted(), "{table}");
 }

@@ -78,7 +78,7 @@ fn memory_stays_flat_and_the_figures_add_up_under_random_load() {
         FrameArenaPlugin {
             settings: FrameArenaSettings {
                 block_bytes: 256 << 10,
-                trim_after_frames: Some(120),
+                trim_after_periods: Some(120),
                 ..FrameArenaSettings::default()
             },
             ..FrameArenaPlugin::default()
@@ -130,7 +130,7 @@ fn memory_stays_flat_and_the_figures_add_up_under_random_load() {
 /// Allocates a random amount, now and then a great deal.
 fn load<const SEED: u64>(arenas: Res<FrameArenas>, expected: Res<Expected>) {
     let mut random =
-        Random(arenas.frame().wrapping_mul(0x9E37_79B9) ^ SEED.wrapping_mul(0xABCD_EF01));
+        Random(arenas.period().wrapping_mul(0x9E37_79B9) ^ SEED.wrapping_mul(0xABCD_EF01));
     let arena = arenas.local();
     let before = arena.used_bytes();
 
@@ -157,7 +157,7 @@ fn load<const SEED: u64>(arenas: Res<FrameArenas>, expected: Res<Expected>) {
 
 /// Takes leases, and ends those that are due.
 fn hold_leases(arenas: Res<FrameArenas>, mut leases: ResMut<Leases>) {
-    let frame = arenas.frame();
+    let frame = arenas.period();
     let mut random = Random(frame | 1 << 40);
     if random.below(6) == 0 {
         leases.0.push((frame + random.below(12), arenas.lease()));
@@ -171,7 +171,7 @@ fn check_figures(arenas: Res<FrameArenas>, expected: Res<Expected>, mut totals: 
     let used = expected.0.swap(0, Relaxed);
     assert_eq!(arenas.used_bytes_so_far(), used);
     let usage = arenas.usage();
-    assert_eq!(usage.frame + 1, arenas.frame());
+    assert_eq!(usage.period + 1, arenas.period());
     assert_eq!(
         usage
             .workers

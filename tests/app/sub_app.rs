@@ -252,7 +252,7 @@ fn each_sub_app_gets_the_frame_once() {
         for sub_app in [app.sub_app(RenderApp), app.sub_app(AudioApp)] {
             let extracted = sub_app.world().resource::<ExtractedFrame>();
             assert_eq!((extracted.frame(), extracted[handle]), (Some(frame), frame));
-            assert_eq!(sub_app.world().resource::<FrameArenas>().frame(), frame);
+            assert_eq!(sub_app.world().resource::<FrameArenas>().period(), frame);
         }
     }
     let store = app.world().resource::<DiagnosticsStore>();
@@ -288,10 +288,10 @@ fn the_other_world_has_scratch_of_its_own_and_its_figures_show() {
 
     fn use_scratch(arenas: Res<FrameArenas>, mut last: ResMut<Last>) {
         if let Some(last) = last.0 {
-            assert_eq!(arenas[last], arenas.frame() - 1);
+            assert_eq!(arenas[last], arenas.period() - 1);
         }
         arenas.local().alloc_layout(Layout::new::<[u8; 1 << 20]>());
-        last.0 = Some(arenas.local().share(arenas.frame()));
+        last.0 = Some(arenas.local().share(arenas.period()));
     }
 
     let mut app = unfinished_app();
@@ -302,7 +302,7 @@ fn the_other_world_has_scratch_of_its_own_and_its_figures_show() {
     for frame in 1..=10 {
         app.update();
         let scratch = app.sub_app(RenderApp).world().resource::<FrameArenas>();
-        assert_eq!(scratch.frame(), frame);
+        assert_eq!(scratch.period(), frame);
         assert_eq!(scratch.usage().parked, 0);
     }
     let store = app.world().resource::<DiagnosticsStore>();
@@ -326,7 +326,7 @@ fn a_sub_app_with_the_plugin_of_its_own_is_swapped_once() {
     for frame in 1..=3 {
         app.update();
         let render = app.sub_app(RenderApp).world();
-        assert_eq!(render.resource::<FrameArenas>().frame(), frame);
+        assert_eq!(render.resource::<FrameArenas>().period(), frame);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::common::panics::panics;
 fn a_swap_is_complete_although_a_lease_ended_in_the_middle_of_it_with_a_bomb() {
     let bombs = Arc::new(AtomicUsize::new(0));
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        trim_after_frames: Some(1),
+        trim_after_periods: Some(1),
         ..FrameArenaSettings::default()
     });
     // Frame 0 has a bomb, and a lease on it that is kept in frame 1.

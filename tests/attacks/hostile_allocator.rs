@@ -15,6 +15,8 @@ pub(crate) enum Trick {
     None,
     /// It calls back, once, for a block of this alignment.
     CallBack(usize, fn()),
+    /// It calls back whenever memory is allocated or freed, unless that is within a call back.
+    EachCall(fn()),
     /// It serves chunks from one block, side by side, each below the last.
     Downwards(*mut u8),
     /// It serves chunks from one block, side by side, each above the last.
@@ -50,16 +52,31 @@ pub(crate) fn with_neighbours<R>(downwards: bool, work: impl FnOnce() -> R) -> R
     result
 }
 
+fn call_back_each_time() {
+    if let Trick::EachCall(call) = TRICK.get() {
+        TRICK.set(Trick::None);
+        call();
+        TRICK.set(Trick::EachCall(call));
+    }
+}
+
+fn call_back(layout: Layout) {
+    call_back_each_time();
+    if let Trick::CallBack(align, call) = TRICK.get()
+        && layout.align() == align
+    {
+        TRICK.set(Trick::None);
+        call();
+    }
+}
+
 pub(crate) struct Hostile;
 
 // SAFETY: blocks come from `System`, or are fresh parts of one block that outlives them.
 unsafe impl GlobalAlloc for Hostile {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        call_back(layout);
         match TRICK.get() {
-            Trick::CallBack(align, call) if layout.align() == align => {
-                TRICK.set(Trick::None);
-                call();
-            }
             Trick::Downwards(end) if layout.align() == BLOCK_ALIGN => {
                 let start = end.wrapping_sub(layout.size());
                 TRICK.set(Trick::Downwards(start));
@@ -76,6 +93,7 @@ unsafe impl GlobalAlloc for Hostile {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        call_back_each_time();
         let is_neighbour = matches!(TRICK.get(), Trick::Downwards(_) | Trick::Upwards(_));
         if layout.align() == BLOCK_ALIGN && is_neighbour {
             return;
@@ -85,6 +103,7 @@ unsafe impl GlobalAlloc for Hostile {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        call_back(layout);
         if layout.align() == BLOCK_ALIGN {
             return ptr::null_mut();
         }

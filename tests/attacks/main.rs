@@ -11,8 +11,18 @@ mod common {
 }
 
 mod bombs;
+mod each_call;
+#[cfg(feature = "free_list")]
+mod free_lists;
+mod gathered;
+mod held;
 mod hostile_allocator;
+#[cfg(feature = "bevy")]
+mod paces;
 mod reentry;
+mod rests;
+mod settings;
+mod tasks;
 
 use std::cell::Cell;
 use std::fmt;
@@ -55,20 +65,25 @@ fn a_global_allocator_may_use_the_arena_that_it_allocates_for() {
 fn a_global_allocator_may_use_the_arenas_that_it_makes_a_worker_for() {
     static ARENAS: LazyLock<FrameArenas> = LazyLock::new(FrameArenas::default);
     thread_local! {
-        static NESTED: Cell<usize> = const { Cell::new(0) };
+        static NESTED: Cell<Option<usize>> = const { Cell::new(None) };
     }
     fn allocate_in_the_same_arenas() {
-        NESTED.set(address(ARENAS.local()));
+        NESTED.set(Some(address(ARENAS.local())));
     }
-    // One after the other, so that each finds its place claimed by those that ended.
-    for _ in 0..4 {
+    LazyLock::force(&ARENAS);
+    // One after the other, so that each may find its place claimed by one that ended. Whether it does, and so
+    // whether it allocates, depends on the numbers that the threads of other tests have; the first one does.
+    let calls = (0..4).filter(|_| {
         let thread = std::thread::spawn(|| {
             let call_back = Trick::CallBack(BLOCK_ALIGN, allocate_in_the_same_arenas);
             let outer = with(call_back, || address(ARENAS.local()));
-            assert_eq!(outer, NESTED.get(), "a thread has one arena");
+            let nested = NESTED.get();
+            assert_eq!(outer, nested.unwrap_or(outer), "a thread has one arena");
+            nested.is_some()
         });
-        thread.join().expect("no panic");
-    }
+        thread.join().expect("no panic")
+    });
+    assert_ne!(calls.count(), 0, "the allocator called back");
 }
 
 #[test]
@@ -84,12 +99,12 @@ fn a_block_at_the_border_of_two_blocks_is_not_mistaken_for_the_newest() {
             other.shrink_to_fit();
             let old_place = full.as_ptr();
 
-            full.reserve_exact(8);
+            full.try_reserve(8).unwrap();
             assert_ne!(full.as_ptr(), old_place, "it grew into another chunk");
             full.extend([1; 8]);
             let neighbour = arena.alloc([3_u8; 64]);
-            full.shrink_to(16);
             full.truncate(16);
+            full.shrink_to_fit();
             let last = arena.alloc([4_u8; 64]);
             assert!(full.iter().all(|&byte| byte == 1));
             drop(full);
@@ -107,7 +122,8 @@ fn a_shared_value_does_not_reach_into_the_block_above() {
         let share = |n: u8| {
             let shared = arena.share([n; 80]);
             assert!(arena.block_remaining_bytes() <= 192, "it ends in its block");
-            // Takes another block, in which nothing was shared yet, and leaves little of it.
+            // Takes another block, in which nothing was shared yet, and leaves little of it. Every second
+            // value goes back to the block of the value before.
             arena.alloc([0xAA_u8; 150]);
             shared
         };
@@ -115,7 +131,7 @@ fn a_shared_value_does_not_reach_into_the_block_above() {
         for (n, &value) in (0..7).zip(&values) {
             assert_eq!(arena.get(value), Some(&[n; 80]));
         }
-        assert_eq!(arena.held_bytes(), 14 * 256);
+        assert_eq!(arena.held_bytes(), (4 + 7) * 256);
     });
 }
 
@@ -141,7 +157,7 @@ fn closures_iterators_and_formatters_may_use_the_arena() {
     let most = if cfg!(miri) { 12 } else { 50 };
     let nested = arena.alloc_slice_fill_with(most, |i| &*arena.alloc_slice_fill_copy(i, i));
     let lazy = (0..most).map(|i| &*arena.alloc_with(|| *arena.alloc_with(|| *arena.alloc(i))));
-    let collected = arena.alloc_slice_fill_iter(lazy);
+    let collected = arena.collect(lazy).leak();
     // Lists that come and go while the slices around them are being filled.
     let sums = arena.alloc_slice_fill_with(most, |outer| {
         let lengths = arena.alloc_slice_fill_with(outer, |inner| {

@@ -140,3 +140,34 @@ fn a_global_allocator_may_use_the_collector_that_it_gathers_for() {
         assert!(ARENAS[list].iter().copied().eq((0..300).rev()));
     }
 }
+
+/// With the feature `sites`, each of these lines gets a row in a table that grows.
+#[test]
+fn a_global_allocator_may_look_up_the_arena_whose_lines_are_counted() {
+    static ARENAS: LazyLock<FrameArenas> = LazyLock::new(tiny_arenas);
+    thread_local! {
+        static NESTED: Cell<usize> = const { Cell::new(0) };
+    }
+    fn look_up_from_other_lines() {
+        NESTED.set(NESTED.get() + 1);
+        let text = ARENAS.local().alloc_str("one");
+        ARENAS.local().alloc_str(text);
+        ARENAS.scratch().alloc_str("three");
+    }
+    LazyLock::force(&ARENAS);
+    let call_back = || Trick::CallBack(align_of::<usize>(), look_up_from_other_lines);
+    with(call_back(), || ARENAS.local().alloc(1));
+    with(call_back(), || ARENAS.local().alloc(2));
+    with(call_back(), || drop(ARENAS.scratch()));
+    for _ in 0..3 {
+        with(call_back(), || {
+            ARENAS.local().alloc([3_u8; 100]);
+            ARENAS.local().alloc([4_u8; 100]);
+            ARENAS.local().alloc([5_u8; 100]);
+            ARENAS.local().alloc([6_u8; 100]);
+            ARENAS.scratch().alloc([7_u8; 100]);
+        });
+    }
+    assert!(NESTED.get() > 0, "the allocator called back");
+    assert_eq!(*ARENAS.local().alloc(8), 8);
+}

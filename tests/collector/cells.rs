@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use bevy_frame_arena::CellsError;
+use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas};
 use bevy_math::{IVec2, IVec3};
 
 use crate::common::panics::panics;
@@ -42,7 +42,7 @@ fn elements_of_many_threads_are_in_their_cells() {
         );
     }
     assert_eq!(cells.elements().len(), 100 * THREADS);
-    assert!(map.get("10").is_empty());
+    assert!(map["10"].is_empty());
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_cell_that_there_is_not_is_an_error_with_the_numbers() {
         let error = full().try_share_cells(10, |it| it.0).unwrap_err();
         assert_eq!(
             error,
-            CellsError::OutOfRange {
+            ArenaError::NoSuchCell {
                 cell: 99,
                 cells: 10
             }
@@ -181,8 +181,12 @@ fn a_key_that_changes_between_calls_loses_nothing() {
     assert_eq!(calls.get(), 300, "each key is computed once");
     let map = full().share_cell_map(|_| next());
     assert_eq!(calls.get(), 600, "each key is computed once");
-    for elements in [arenas[cells].elements(), arenas[map].cells().elements()] {
-        let mut numbers: Vec<_> = elements.iter().map(|it| it.0).collect();
+    let in_map = arenas[map].iter().flat_map(|cell| cell.1);
+    let in_cells = arenas[cells].elements().iter();
+    for mut numbers in [
+        in_map.map(|it| it.0).collect::<Vec<_>>(),
+        in_cells.map(|it| it.0).collect(),
+    ] {
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..300));
     }
@@ -352,4 +356,22 @@ fn a_key_that_there_is_not_is_not_found_however_full_the_table_is() {
         assert!((0..keys).all(|key| cells[&key] == [key]));
         assert!((keys..200).all(|key| cells[&key].is_empty()));
     }
+}
+
+/// With more, elements of two cells would be put in one place, and another would stay uninitialised.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn more_cells_than_a_number_of_32_bits_has_are_refused_before_memory_is_taken() {
+    let arenas = FrameArenas::new(FrameArenaSettings {
+        budget_bytes: Some(1 << 20),
+        ..Default::default()
+    });
+    let collector = arenas.collector::<u32>();
+    let refused = collector.try_share_cells(1 << 32, |_| 0).map(drop);
+    let expected = ArenaError::TooLong {
+        len: 1 << 32,
+        element_bytes: 4,
+    };
+    assert_eq!(refused, Err(expected));
+    assert_eq!(arenas.local().used_bytes(), 0);
 }

@@ -29,17 +29,21 @@ fn zero_sized_elements_are_counted_and_dropped() {
             (0..10).for_each(|_| batch.push(Empty));
             collector.push(Empty);
         }
-        assert_eq!((collector.len(), collector.iter().count()), (33, 33));
+        assert_eq!(collector.iter().count(), 33);
         match way {
             0 => drop(collector),
-            1 => assert_eq!(collector.into_vec().len(), 33),
+            1 => {
+                let mut list = arenas.local().vec();
+                collector.gather_into(&mut list);
+                assert_eq!(list.len(), 33);
+            }
             2 => assert_eq!(arenas[collector.share()].len(), 33),
             3 => assert_eq!(arenas[collector.share_sorted()].len(), 33),
             4 => assert_eq!(arenas[collector.share_cells(2, |_| 1)][1].len(), 33),
             5 => assert_eq!(arenas[collector.share_cell_map(|_| "key")]["key"].len(), 33),
             _ => {
                 let mut list = vec![Empty];
-                collector.gather_sorted_into(&mut list);
+                collector.gather_sorted_into(&mut list, Ord::cmp);
                 assert_eq!(list.len(), 34);
                 dropped += 1;
             }
@@ -53,7 +57,7 @@ fn zero_sized_elements_are_counted_and_dropped() {
 
 /// Drops what the collector put into a slot.
 #[expect(unsafe_code, reason = "takes a value out of a slot")]
-fn drop_filled<T>(slot: MaybeUninit<T>) {
+pub(crate) fn drop_filled<T>(slot: MaybeUninit<T>) {
     // SAFETY: the caller passes slots that were filled.
     drop(unsafe { slot.assume_init() });
 }
@@ -68,10 +72,10 @@ fn every_element_is_dropped_once_whatever_becomes_of_the_collector() {
             let mut batch = collector.batch();
             (0..100).for_each(|n| batch.push(drops.tracked(part * 100 + n)));
         }
-        assert_eq!((collector.len(), drops.count()), (300, 0));
+        assert_eq!((collector.iter().count(), drops.count()), (300, 0));
         match way {
             0 => drop(collector),
-            1 => drop(collector.into_vec()),
+            1 => collector.gather_into(&mut arenas.local().vec()),
             2 => assert_eq!(arenas[collector.share()].len(), 300),
             3 => {
                 let list = collector.share_sorted_by_key(|it| 1000 - it.0);
@@ -92,7 +96,7 @@ fn every_element_is_dropped_once_whatever_becomes_of_the_collector() {
             }
             7 => {
                 let mut slots: Vec<_> = (0..301).map(|_| MaybeUninit::uninit()).collect();
-                let list = collector.gather_sorted_by_key_into(&mut slots[..], |it| it.0);
+                let list = collector.gather_sorted_into(&mut slots[..], |a, b| a.0.cmp(&b.0));
                 assert_eq!((list.len(), list[299].0), (300, 299));
                 // The slots are the caller's to drop.
                 let len = list.len();
@@ -138,7 +142,7 @@ fn shared_elements_outlive_the_workers_that_made_them() {
     let drops = Drops::default();
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 4096,
-        trim_after_frames: Some(1),
+        trim_after_periods: Some(1),
         ..FrameArenaSettings::default()
     });
     let collector = arenas.collector();
@@ -185,15 +189,20 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
         let mut batch = collector.batch();
         (0..80).for_each(|n| batch.push(drops.tracked(n)));
         let failed = match way {
-            0 => collector.try_share_sorted_by_key(|it| it.0).is_err(),
-            1 => collector.try_into_vec().is_err(),
+            0 => {
+                let shared = collector.try_share_sorted_by(|a, b| a.0.cmp(&b.0));
+                shared.is_err()
+            }
+            1 => collector.try_share().is_err(),
             2 => collector.try_share_cells(80, |it| it.0).is_err(),
             3 => collector.try_share_cell_map(|it| it.0).is_err(),
             4 => {
                 let mut list = arenas.local().vec();
                 panics(|| collector.gather_into(&mut list))
             }
-            _ => panics(|| drop(collector.into_vec())),
+            _ => panics(|| {
+                collector.share();
+            }),
         };
         assert!(failed);
         assert_eq!(drops.count(), 80);
@@ -217,10 +226,11 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
         }
     }
     impl Eq for Key {}
-    let (mut refusals, mut grants) = (0, 0);
-    let step = if cfg!(miri) { 2048 } else { 32 };
+    const WAYS: usize = 5;
+    let (mut refusals, mut grants) = ([0; WAYS], [0; WAYS]);
+    let step = if cfg!(miri) { 2048 } else { 64 };
     for limit in (1024..12 << 10).step_by(step) {
-        for is_budget in [false, true] {
+        for (is_budget, way) in (0..WAYS).flat_map(|way| [(false, way), (true, way)]) {
             let (drops, keys) = (Drops::default(), Drops::default());
             let made_keys = AtomicUsize::new(0);
             let arenas = FrameArenas::new(FrameArenaSettings {
@@ -244,18 +254,41 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
                 made_keys.fetch_add(1, SeqCst);
                 Key(keys.tracked(it.0 % 20))
             };
-            match collector.try_share_cell_map_sorted_by_key(key, |it| it.0) {
-                Ok(cells) => {
-                    let shared = arenas[cells].iter().map(|(_, values)| values.len());
-                    assert_eq!(shared.sum::<usize>() + drops.count(), made);
-                    assert!(arenas[cells].len() <= 20);
-                    grants += 1;
+            let compare = |a: &Tracked, b: &Tracked| a.0.cmp(&b.0);
+            let mut list = arenas.local().vec();
+            let len = match way {
+                0 => collector.try_share().map(|list| arenas[list].len()).ok(),
+                // The batches overlap, so they are merged.
+                1 => {
+                    let shared = collector.try_share_sorted_by(compare);
+                    shared.map(|list| arenas[list].len()).ok()
                 }
-                Err(_) => {
+                2 => {
+                    let shared = collector.try_share_cells(25, |it| it.0);
+                    shared.map(|cells| arenas[cells].elements().len()).ok()
+                }
+                3 => collector.try_share_cell_map(key).ok().map(|cells| {
+                    let lens = arenas[cells].iter().map(|(_, values)| values.len());
+                    assert!(arenas[cells].len() <= 20);
+                    lens.sum()
+                }),
+                _ => {
+                    let is_refused = panics(|| collector.gather_sorted_into(&mut list, compare));
+                    assert!(!is_refused || list.is_empty());
+                    (!is_refused).then_some(list.len())
+                }
+            };
+            match len {
+                Some(len) => {
+                    assert_eq!(len + drops.count(), made);
+                    grants[way] += 1;
+                }
+                None => {
                     assert_eq!(drops.count(), made);
-                    refusals += 1;
+                    refusals[way] += 1;
                 }
             }
+            drop(list);
             drop(arenas);
             assert_eq!(
                 (drops.count(), keys.count()),
@@ -263,5 +296,6 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
             );
         }
     }
-    assert!(refusals > 0 && grants > 0, "{refusals} and {grants}");
+    let is_tried = refusals.iter().chain(&grants).all(|count| *count > 0);
+    assert!(is_tried, "{refusals:?} and {grants:?}");
 }

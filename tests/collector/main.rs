@@ -58,6 +58,12 @@ fn small() -> FrameArenas {
 #[derive(Debug)]
 struct Tracked(usize, Arc<AtomicUsize>);
 
+impl PartialEq for Tracked {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
 impl Drop for Tracked {
     fn drop(&mut self) {
         self.1.fetch_add(1, SeqCst);

@@ -1,6 +1,8 @@
 //! Random programs of pushes, foreign allocations and endings, against a plain `Vec`.
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
+use std::mem::MaybeUninit;
+
+use bevy_frame_arena::{Change, FrameArenaSettings, FrameArenas, TwoFrames};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
@@ -31,6 +33,8 @@ enum End {
     CellMap(u8),
     Gather,
     GatherSorted,
+    GatherIntoSlots,
+    Changes,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -48,19 +52,21 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 fn end() -> impl Strategy<Value = End> {
     prop_oneof![
-        Just(End::Drop),
-        Just(End::Vec),
-        Just(End::Share),
-        Just(End::Sorted),
-        (1..20_u8).prop_map(End::Cells),
-        (1..=255_u8).prop_map(End::CellMap),
-        Just(End::Gather),
-        Just(End::GatherSorted),
+        1 => Just(End::Drop),
+        1 => Just(End::Vec),
+        1 => Just(End::Share),
+        1 => Just(End::Sorted),
+        1 => (1..20_u8).prop_map(End::Cells),
+        1 => (1..=255_u8).prop_map(End::CellMap),
+        1 => Just(End::Gather),
+        1 => Just(End::GatherSorted),
+        1 => Just(End::GatherIntoSlots),
+        3 => Just(End::Changes),
     ]
 }
 
 /// An element that is as large as the program says, with a destructor.
-trait Element: Send + Sync + Sized + 'static {
+trait Element: PartialEq + Send + Sync + Sized + 'static {
     fn new(n: usize, drops: &Drops) -> Self;
     fn number(&self) -> usize;
 }
@@ -75,6 +81,7 @@ impl Element for Tracked {
     }
 }
 
+#[derive(PartialEq)]
 #[repr(align(32))]
 struct Large(Tracked, [u8; 200]);
 
@@ -113,24 +120,67 @@ fn run<T: Element>(frames: &[(Vec<Step>, End)]) {
     let mut made = 0;
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 1024,
-        trim_after_frames: Some(2),
+        trim_after_periods: Some(2),
         ..FrameArenaSettings::default()
     });
+    // The lists of `End::Changes`, and what the last frame had if it ended so.
+    let mut two = TwoFrames::<T>::default();
+    let mut before: Vec<usize> = Vec::new();
     for (steps, end) in frames {
-        run_frame::<T>(&arenas, steps, *end, &drops, &mut made);
+        let sorted = run_frame::<T>(&arenas, steps, *end, &drops, &mut made, &mut two);
+        if matches!(end, End::Changes) {
+            assert_eq!(changes_of(&arenas, &two), differences(&before, &sorted));
+            before = sorted;
+        } else {
+            assert_eq!(changes_of(&arenas, &two), (vec![], vec![]));
+            before.clear();
+        }
         arenas.swap();
     }
     arenas.swap();
     assert_eq!(drops.count(), made);
 }
 
+/// The numbers of what was added, and of what was removed.
+type Differences = (Vec<usize>, Vec<usize>);
+
+fn changes_of<T: Element>(arenas: &FrameArenas, two: &TwoFrames<T>) -> Differences {
+    let mut found = Differences::default();
+    for change in two.changes_by_key(arenas, T::number) {
+        match change {
+            Change::Added(it) => found.0.push(it.number()),
+            Change::Removed(it) => found.1.push(it.number()),
+            Change::Changed { .. } => panic!("elements with the same number are equal"),
+        }
+    }
+    found
+}
+
+/// What only one of two lists has, by counting.
+fn differences(before: &[usize], now: &[usize]) -> Differences {
+    let without = |list: &[usize], others: &[usize]| {
+        let mut others = others.to_vec();
+        let is_left = |n: &usize| match others.iter().position(|other| other == n) {
+            Some(place) => {
+                others.swap_remove(place);
+                false
+            }
+            None => true,
+        };
+        list.iter().copied().filter(is_left).collect()
+    };
+    (without(now, before), without(before, now))
+}
+
+/// Returns the numbers of all elements, sorted.
 fn run_frame<T: Element>(
     arenas: &FrameArenas,
     steps: &[Step],
     end: End,
     drops: &Drops,
     made: &mut usize,
-) {
+    two: &mut TwoFrames<T>,
+) -> Vec<usize> {
     let mut collector = arenas.collector::<T>();
     let mut expected = Vec::new();
     let mut batches = Vec::new();
@@ -169,12 +219,12 @@ fn run_frame<T: Element>(
         numbers
     };
     expected.sort_unstable();
-    assert_eq!(collector.len(), expected.len());
     assert_eq!(sorted(&mut collector.iter().map(T::number)), expected);
     match end {
         End::Drop => drop(collector),
         End::Vec => {
-            let list = collector.into_vec();
+            let mut list = arenas.local().vec();
+            collector.gather_into(&mut list);
             assert_eq!(sorted(&mut list.iter().map(T::number)), expected);
         }
         End::Share => {
@@ -183,7 +233,12 @@ fn run_frame<T: Element>(
         }
         End::Sorted => {
             let list = collector.share_sorted_by_key(T::number);
-            assert!(arenas[list].iter().map(T::number).eq(expected));
+            assert!(
+                arenas[list]
+                    .iter()
+                    .map(T::number)
+                    .eq(expected.iter().copied())
+            );
         }
         End::Cells(modulus) => {
             let modulus = usize::from(modulus);
@@ -204,7 +259,8 @@ fn run_frame<T: Element>(
                 let values = sorted(&mut cells[&remainder].iter().map(T::number));
                 assert!(values.iter().eq(of_cell));
             }
-            assert_eq!(cells.cells().elements().len(), expected.len());
+            let lens = cells.iter().map(|(_, values)| values.len());
+            assert_eq!(lens.sum::<usize>(), expected.len());
             assert!(cells.iter().all(|(_, values)| !values.is_empty()));
         }
         End::Gather => {
@@ -214,8 +270,20 @@ fn run_frame<T: Element>(
         }
         End::GatherSorted => {
             let mut list = arenas.local().vec();
-            collector.gather_sorted_by_key_into(&mut list, T::number);
-            assert!(list.iter().map(T::number).eq(expected));
+            collector.gather_sorted_into(&mut list, |a, b| a.number().cmp(&b.number()));
+            assert!(list.iter().map(T::number).eq(expected.iter().copied()));
         }
+        End::GatherIntoSlots => {
+            let mut slots: Vec<_> = (0..expected.len() + 3)
+                .map(|_| MaybeUninit::uninit())
+                .collect();
+            let list = collector.gather_into(&mut slots[..]);
+            assert_eq!(sorted(&mut list.iter().map(T::number)), expected);
+            slots
+                .drain(..expected.len())
+                .for_each(crate::drops::drop_filled);
+        }
+        End::Changes => two.set(collector.share_sorted_by_key(T::number)),
     }
+    expected
 }

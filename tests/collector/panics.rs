@@ -42,6 +42,38 @@ fn an_iterator_that_panics_leaves_what_it_yielded() {
 }
 
 #[test]
+fn an_iterator_may_push_to_the_collector_that_it_fills() {
+    let arenas = small();
+    let collector = arenas.collector();
+    let mut batch = collector.batch();
+    batch.extend((0..200).inspect(|&n| {
+        collector.push(1000 + n);
+        collector.batch().extend([2000 + n]);
+        collector.batch_at(n).push(3000 + n);
+    }));
+    let list = &arenas[collector.share_sorted()];
+    let expected = (0..4).flat_map(|way| (0..200).map(move |n| way * 1000 + n));
+    assert!(list.iter().copied().eq(expected));
+}
+
+#[test]
+fn a_comparison_may_use_a_collector_of_its_own() {
+    let arenas = small();
+    let collector = arenas.collector();
+    for part in 0..3 {
+        collector.batch().extend((0..40).map(|n| n * 3 + part));
+    }
+    let list = collector.share_sorted_by(|a, b| {
+        let inner = arenas.collector();
+        inner.batch().extend([*b, *a]);
+        let inner = &arenas[inner.share_sorted()];
+        (*a == inner[1]).cmp(&(*b == inner[1]))
+    });
+    assert_eq!(arenas[list].len(), 120);
+    assert!(arenas[list].is_sorted());
+}
+
+#[test]
 fn destructors_that_panic_do_not_keep_others_from_running() {
     struct Bomb(Tracked);
     impl Drop for Bomb {
@@ -86,7 +118,7 @@ fn destructors_that_panic_do_not_keep_others_from_running() {
 #[test]
 fn a_key_that_panics_at_any_call_drops_each_element_once() {
     for last_call in (0..400).step_by(if cfg!(miri) { 37 } else { 1 }) {
-        for way in 0..5 {
+        for way in 0..7 {
             let drops = Drops::default();
             let mut arenas = small();
             let collector = arenas.collector();
@@ -106,7 +138,9 @@ fn a_key_that_panics_at_any_call_drops_each_element_once() {
                 1 => drop(collector.share_cells_sorted_by_key(13, |it| it.0, &mut key)),
                 2 => drop(collector.share_cells(13, &mut key)),
                 3 => drop(collector.share_cell_map(&mut key)),
-                _ => collector.gather_sorted_by_key_into(&mut list, &mut key),
+                4 => collector.gather_sorted_into(&mut list, |a, b| key(a).cmp(&key(b))),
+                5 => drop(collector.share_cell_map_sorted_by_key(|it| it.0, &mut key)),
+                _ => drop(collector.share_sorted_by(|a, b| key(b).cmp(&key(a)))),
             }));
             assert_eq!(drops.count(), if shared.is_ok() { 0 } else { 21 });
             assert_eq!(list.len(), if shared.is_ok() && way == 4 { 21 } else { 0 });

@@ -63,7 +63,7 @@ fn a_scope_nested_on_the_same_worker_collects_too() {
                     assert_eq!(*scratch.alloc(entity), entity);
                 },
             );
-            batch.push((entity, inner.len()));
+            batch.push((entity, inner.iter().count()));
         },
     );
     let list = outer.share_sorted();

@@ -30,7 +30,7 @@ fn panic_of(call: impl FnOnce()) -> String {
 type Call = fn(&mut FrameVec<u64>);
 
 /// Each method that grows, called in a way that asks for more than there is.
-const GROWING: [(&str, Call); 12] = [
+const GROWING: [(&str, Call); 10] = [
     ("push", |list| (0..1000).for_each(|n| list.push(n))),
     ("insert", |list| (0..1000).for_each(|n| list.insert(0, n))),
     ("extend", |list| list.extend(0..1000)),
@@ -47,16 +47,14 @@ const GROWING: [(&str, Call); 12] = [
     ("resize", |list| list.resize(1000, 0)),
     ("resize_with", |list| list.resize_with(1000, || 0)),
     ("reserve", |list| list.reserve(1000)),
-    ("reserve_exact", |list| list.reserve_exact(1000)),
-    ("splice", |list| drop(list.splice(.., 0..1000))),
 ];
 
 #[test]
 fn each_growing_method_panics_with_the_reason_and_its_numbers() {
     for (name, call) in GROWING {
         for (arena, limit) in [
-            (limited(1024), "of 1 KiB remain"),
-            (budgeted(2048), "of 2 KiB remain"),
+            (limited(1024), "of 1 KiB; raise"),
+            (budgeted(2048), "of 2 KiB; raise"),
         ] {
             let mut list = arena.vec();
             list.extend([1, 2]);
@@ -88,7 +86,6 @@ fn each_try_twin_returns_the_reason() {
     refused(arena.try_collect(0..1000).map(drop));
     refused(arena.try_boxed([0; 1000]).map(drop));
     refused(arena.try_vec_with_capacity::<u64>(1000).map(drop));
-    refused(arena.try_alloc_slice_fill_iter(0..1000).map(drop));
     refused(arena.try_alloc_fmt(format_args!("{:2000}", 1)).map(drop));
     refused(arena.map::<u64, u64>().try_reserve(1000));
     refused(arena.set::<u64>().try_reserve(1000));
@@ -139,7 +136,6 @@ fn a_string_keeps_the_reason_however_it_is_written() {
     assert!(panic_of(|| drop(text.clone())).contains("exhausted"));
     assert!(text.starts_with("kept"));
     text.try_push_str(&long).unwrap_err();
-    text.try_push('…').unwrap_err();
     text.try_write_fmt(format_args!("{long}")).unwrap_err();
     text.try_reserve(2000).unwrap_err();
 }
@@ -167,8 +163,8 @@ fn bytes_that_do_not_fit_are_an_error_with_the_reason_inside() {
 #[test]
 fn maps_and_sets_panic_with_the_reason_instead_of_aborting() {
     for (arena, limit) in [
-        (limited(1024), "of 1 KiB remain"),
-        (budgeted(2048), "of 2 KiB remain"),
+        (limited(1024), "of 1 KiB; raise"),
+        (budgeted(2048), "of 2 KiB; raise"),
     ] {
         let mut map = arena.map();
         let text = panic_of(|| (0..1000).for_each(|n| _ = map.insert(n, n)));
@@ -183,8 +179,9 @@ fn maps_and_sets_panic_with_the_reason_instead_of_aborting() {
             map.try_reserve(usize::MAX),
             Err(ArenaError::TooLong { .. })
         ));
-        map.try_extend((0..1000).map(|n| (n, n))).unwrap_err();
-        while map.try_insert(map.len() + 5000, 1).is_ok() {}
+        while map.try_reserve(1).is_ok() {
+            map.insert(map.len() + 5000, 1);
+        }
 
         let mut set = arena.set();
         assert!(panic_of(|| (0..10_000).for_each(|n| _ = set.insert(n))).contains(limit));

@@ -167,12 +167,12 @@ fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
     let arena = limited(128);
     let one = arena.try_vec_with_capacity::<[u8; 100]>(1);
     assert_eq!(one.map(|vec| vec.capacity()), Ok(1));
-    let one = arena.try_alloc_slice_fill_iter([[7_u8; 100]]);
+    let one = arena.try_collect([[7_u8; 100]]);
     assert_eq!(one.map(|slice| slice[0]), Ok([7; 100]));
 
     let mut unknown_length = [[7_u8; 100]; 3].into_iter().filter(|_| true);
     let arena = limited(256);
-    let refused = arena.try_alloc_slice_fill_iter(&mut unknown_length);
+    let refused = arena.try_collect(&mut unknown_length);
     assert!(matches!(refused, Err(ArenaError::Exhausted { .. })));
     assert_eq!(unknown_length.next(), None, "the third one did not fit");
 

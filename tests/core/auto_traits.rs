@@ -5,9 +5,9 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 
 use bevy_frame_arena::{
-    ArenaError, ArenaScope, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle,
-    FrameLease, FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolError,
-    PoolIter, PoolIterMut, PoolKey, TaskArena, TaskArenas, TaskMemory, TaskResult,
+    ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
+    FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolIter, PoolKey,
+    TaskArena, TaskArenas, TaskMemory, TaskResult,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -22,7 +22,7 @@ assert_not_impl_any!(FrameString<'static>: Send, Sync);
 // The resource, and everything that leaves a system.
 assert_impl_all!(FrameArenas: Send, Sync);
 assert_impl_all!(FrameLease: Send, Sync, Clone);
-assert_impl_all!(FrameHandle<[u8]>: Send, Sync, Copy, Default, Ord, std::hash::Hash, std::fmt::Debug);
+assert_impl_all!(FrameHandle<[u8]>: Send, Sync, Copy, Default, std::hash::Hash, std::fmt::Debug);
 assert_impl_all!(FrameHandle<str>: Send, Sync);
 assert_impl_all!(LeasedHandle<str>: Send, Sync, Clone);
 assert_impl_all!(FrameUsage: Send, Sync);
@@ -41,21 +41,19 @@ assert_impl_all!(TaskResult<[u8]>: Send, Sync);
 assert_not_impl_any!(TaskResult<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(TaskResult<Cell<u8>>: Send, Sync);
 
-// A scope is its arena, for one thread.
-assert_not_impl_any!(ArenaScope<'static>: Sync, Clone);
-assert_not_impl_any!(&ArenaScope<'static>: Send, Sync);
-
 // A pool is like a `Vec` of its values, and in an arena it stays where that is.
 assert_impl_all!(Pool<u8>: Send, Sync, UnwindSafe, Default);
 assert_impl_all!(Pool<Cell<u8>>: Send);
 assert_not_impl_any!(Pool<Cell<u8>>: Sync);
 assert_not_impl_any!(Pool<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(Pool<u8, &'static FrameArena>: Send, Sync);
-assert_not_impl_any!(PoolIter<'static, Cell<u8>>: Send, Sync);
-assert_not_impl_any!(PoolIterMut<'static, Rc<u8>>: Send, Sync);
-assert_impl_all!(PoolError: Send, Sync, std::error::Error);
+assert_impl_all!(PoolIter<&'static u8>: Send, Sync);
+assert_not_impl_any!(PoolIter<&'static Cell<u8>>: Send, Sync);
+assert_impl_all!(PoolIter<&'static mut Cell<u8>>: Send);
+assert_not_impl_any!(PoolIter<&'static mut Cell<u8>>: Sync);
+assert_not_impl_any!(PoolIter<&'static mut Rc<u8>>: Send, Sync);
 // A key reaches nothing without its pool.
-assert_impl_all!(PoolKey<Rc<u8>>: Send, Sync, Copy, Default, Ord, std::hash::Hash, std::fmt::Debug);
+assert_impl_all!(PoolKey<Rc<u8>>: Send, Sync, Copy, Default, std::hash::Hash, std::fmt::Debug);
 const _: () = assert!(size_of::<PoolKey<Rc<u8>>>() == 16);
 const _: () = assert!(size_of::<Option<PoolKey<u8>>>() == 16);
 

@@ -56,10 +56,6 @@ fn every_kind_of_handle_lives_for_two_frames() {
         |arenas| arenas.local().share_slice_copy(&[0_u64; 0]),
         &[][..],
     );
-    check(
-        |arenas| arenas.local().share_slice_fill_with(3, |i| i),
-        &[0, 1, 2][..],
-    );
     check(|arenas| arenas.local().share_iter(5..7), &[5, 6][..]);
     check(|arenas| arenas.local().boxed(4).share(), &4);
     check(
@@ -98,13 +94,6 @@ fn every_kind_of_handle_lives_for_two_frames() {
         &[1, 2][..],
     );
     check(
-        |arenas| {
-            let local = arenas.local();
-            local.try_share_slice_fill_with(3, |i| i).unwrap()
-        },
-        &[0, 1, 2][..],
-    );
-    check(
         |arenas| arenas.local().try_share_iter(5..7).unwrap(),
         &[5, 6][..],
     );
@@ -117,7 +106,7 @@ fn handles_of_other_arenas_are_foreign() {
     for _ in 0..5 {
         let handle = theirs.local().share(1);
         let error = ours.resolve(handle).unwrap_err();
-        assert_eq!(error.age_in_frames(), None);
+        assert_eq!(error.age_in_periods(), None);
         assert!(
             error
                 .to_string()
@@ -207,7 +196,7 @@ fn shared_values_are_dropped_once_when_their_frame_is_recycled() {
         arenas.local().boxed(Arc::clone(&value)).share();
         arenas
             .local()
-            .share_slice_fill_with(3, |_| Arc::clone(&value));
+            .share_iter((0..3).map(|_| Arc::clone(&value)));
         let frames_alive = (frame + 1).min(2);
         assert_eq!(Arc::strong_count(&value), 1 + 7 * frames_alive);
         advance(&mut arenas, 1);

@@ -26,7 +26,7 @@ fn a_late_reader_parks_a_generation_instead_of_crashing() {
         assert_eq!((usage.parked, usage.generations), (expected, 2 + expected));
     }
     // One for each generation, and the thread's own worker alone.
-    assert_eq!(arenas.usage().reserved_bytes, 3 * (64 << 10));
+    assert_eq!(arenas.usage().reserved_bytes, 3 * (8 << 10));
 
     drop(lease);
     arenas.swap();
@@ -65,14 +65,14 @@ fn leases_of_several_frames_settle_on_a_fixed_number_of_generations() {
     }
     let usage = arenas.usage();
     assert!(usage.generations <= 7, "{} generations", usage.generations);
-    assert_eq!(usage.reserved_bytes, usage.generations * (64 << 10));
+    assert_eq!(usage.reserved_bytes, usage.generations * (8 << 10));
 }
 
 #[test]
 fn spare_generations_are_given_back_after_a_while() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 64 << 10,
-        trim_after_frames: Some(10),
+        trim_after_periods: Some(10),
         ..Default::default()
     });
     let leases: Vec<_> = (0..5)
@@ -149,7 +149,7 @@ fn a_leased_handle_derefs_to_its_data_wherever_it_goes() {
     arenas.swap();
     assert_eq!(arenas.usage().parked, 0);
     assert_eq!(
-        arenas.lease_handle(current).unwrap_err().age_in_frames(),
+        arenas.lease_handle(current).unwrap_err().age_in_periods(),
         Some(12)
     );
 }
@@ -195,8 +195,8 @@ fn the_debug_output_names_the_frame_and_the_data() {
     let mut arenas = small();
     arenas.swap();
     let handle = arenas.local().share("data");
-    assert!(format!("{arenas:?}").contains("frame: 1"));
-    assert!(format!("{:?}", arenas.lease()).starts_with("FrameLease { frame: 1, "));
+    assert!(format!("{arenas:?}").contains("period: 1"));
+    assert!(format!("{:?}", arenas.lease()).starts_with("FrameLease { period: 1, "));
     assert_eq!(
         format!("{:?}", arenas.lease_handle(handle).unwrap()),
         "\"data\""
@@ -211,7 +211,7 @@ fn a_lease_of_a_handle_is_of_its_frame() {
     arenas.swap();
     let new = arenas.local().share(2);
     let (of_old, of_new) = (arenas.lease_of(old).unwrap(), arenas.lease_of(new).unwrap());
-    assert_eq!((of_old.frame(), of_new.frame()), (0, 1));
+    assert_eq!((of_old.period(), of_new.period()), (0, 1));
     for _ in 0..10 {
         arenas.swap();
         arenas.local().share_slice_copy(&[0xFF_u8; 4_000]);
@@ -220,7 +220,7 @@ fn a_lease_of_a_handle_is_of_its_frame() {
     }
     assert_eq!(arenas.usage().parked, 2);
     let error = arenas.lease_of(old).unwrap_err();
-    assert_eq!(error.age_in_frames(), Some(11));
+    assert_eq!(error.age_in_periods(), Some(11));
     let theirs = small().local().share(3);
     assert!(matches!(
         arenas.lease_of(theirs),
@@ -241,8 +241,8 @@ fn a_lease_says_which_frame_a_handle_is_of() {
     assert!(matches!(
         error,
         HandleError::OtherFrame {
-            frame: 1,
-            leased_frame: 2,
+            period: 1,
+            leased_period: 2,
             ..
         }
     ));

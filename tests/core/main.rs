@@ -18,6 +18,7 @@ mod handles;
 mod leases;
 mod memory;
 mod panics;
+mod task_threads;
 mod tasks;
 mod trim;
 mod users_line;

@@ -47,7 +47,7 @@ fn closures_that_panic_leave_the_arena_usable() {
         });
     }));
     assert!(panics(|| {
-        arena.alloc_slice_fill_iter((0..10).inspect(|&n| assert!(n < 5)));
+        arena.collect((0..10).inspect(|&n| assert!(n < 5))).leak();
     }));
     assert_eq!(*kept, 1);
     assert_eq!(arena.alloc_slice_fill_copy(3, 2), [2; 3]);
@@ -58,10 +58,10 @@ fn iterators_that_panic_drop_what_they_yielded() {
     let arena = FrameArena::new(1024);
     let drops = Arc::new(AtomicUsize::new(0));
     assert!(panics(|| {
-        arena.share_slice_fill_with(10, |index| {
+        arena.share_iter((0..10).map(|index| {
             assert!(index < 5);
             Droppy(Arc::clone(&drops), false)
-        });
+        }));
     }));
     assert_eq!(drops.load(Relaxed), 5);
     drop(arena);
@@ -73,7 +73,7 @@ fn iterators_that_lie_about_their_length_are_believed_in_nothing() {
     let arena = FrameArena::new(64);
     for hint in [0, 1, 50, 200, 100_000] {
         for upper in [None, Some(0), Some(hint)] {
-            let slice = arena.alloc_slice_fill_iter(Liar(0..100, hint, upper));
+            let slice = arena.collect(Liar(0..100, hint, upper)).leak();
             assert!(slice.iter().copied().eq(0..100));
             let arenas = FrameArenas::default();
             let handle = arenas.local().share_iter(Liar(0..100, hint, upper));
@@ -81,7 +81,7 @@ fn iterators_that_lie_about_their_length_are_believed_in_nothing() {
         }
     }
     // A promise of more than there is memory is an error, not an abort.
-    let error = arena.try_alloc_slice_fill_iter(Liar(0..100, usize::MAX, None));
+    let error = arena.try_collect(Liar(0..100, usize::MAX, None));
     assert!(error.is_err());
 }
 
@@ -110,7 +110,7 @@ fn every_destructor_runs_once_when_some_of_them_panic() {
             assert!(panics(|| arenas.swap()));
             assert_eq!(drops.load(Relaxed), 21);
             // The swap was completed, and the next frames are ordinary ones.
-            assert_eq!(arenas.frame(), 2);
+            assert_eq!(arenas.period(), 2);
             let handle = arenas.local().share(5);
             arenas.swap();
             assert_eq!(arenas[handle], 5);

@@ -53,7 +53,7 @@ fn run(budget_bytes: usize, work: fn(&Arc<Model>)) {
         ..FrameArenaSettings::default()
     };
     let model = Arc::new(Model {
-        store: Store::new(&settings),
+        store: Store::new(&settings, usize::MAX),
         cells: RefCell::default(),
     });
     work(&model);
@@ -85,11 +85,28 @@ impl Model {
     pub(super) fn take(&self, size: usize) -> Result<Taken<'_>, Refused> {
         let sizes = self.store.sizes();
         let request = sizes.next(0, size, 8, Purpose::Fixed).expect("a size");
-        let block = self.store.take(request)?;
+        let block = match self.store.take_free(request) {
+            Some(block) => block,
+            None => self.store.take_new(request)?,
+        };
         assert!(block.data_bytes() >= size);
         let taken = Taken { model: self, block };
         taken.write();
         Ok(taken)
+    }
+
+    /// Takes a block for a task, which may move to another thread with it.
+    pub(super) fn take_for_task(&self, size: usize) -> Block {
+        let mut taken = self.take(size).expect("there is no limit");
+        self.store.count_for_task(&mut taken.block);
+        taken.block
+    }
+
+    /// Goes on with the block of a task, and writes to it.
+    pub(super) fn resume(&self, block: Block) -> Taken<'_> {
+        let taken = Taken { model: self, block };
+        taken.write();
+        taken
     }
 
     /// Checks what must be true at any moment.

@@ -9,6 +9,7 @@ use bevy_frame_arena::{FrameArenas, FrameLease, LeasedHandle};
 use super::program::{Policy, Program, Step};
 use super::reference::{FrameId, Record, Reference};
 use super::shared::AnyHandle;
+use super::tasks::Tasks;
 use super::tracked::{Log, Tracked};
 use super::worker::{Order, Pair, Worker};
 
@@ -31,22 +32,23 @@ enum AnyLease {
     Bytes(LeasedHandle<[u8]>),
 }
 
-struct Machine {
-    arenas: Pair,
-    references: [Reference; 2],
+pub(crate) struct Machine {
+    pub(crate) arenas: Pair,
+    pub(crate) references: [Reference; 2],
     workers: [Option<Worker>; WORKERS],
-    records: Vec<Record>,
+    pub(crate) records: Vec<Record>,
     leases: Vec<(FrameId, AnyLease)>,
-    log: Arc<Log>,
-    bombs: Vec<usize>,
+    pub(crate) tasks: Tasks,
+    pub(crate) log: Arc<Log>,
+    pub(crate) bombs: Vec<usize>,
     /// For numbers that are not used again.
-    counter: usize,
+    pub(crate) counter: usize,
 }
 
 impl Machine {
     fn new(policies: [Policy; 2]) -> Self {
         let settings = policies.map(Policy::settings);
-        Self {
+        let mut machine = Self {
             arenas: settings
                 .clone()
                 .map(|settings| Arc::new(RwLock::new(FrameArenas::new(settings)))),
@@ -57,10 +59,15 @@ impl Machine {
             workers: Default::default(),
             records: Vec::new(),
             leases: Vec::new(),
+            tasks: Tasks::default(),
             log: Arc::default(),
             bombs: Vec::new(),
             counter: 2,
+        };
+        for arenas in [0, 1] {
+            machine.keep_ticket(arenas);
         }
+        machine
     }
 
     fn step(&mut self, step: Step) {
@@ -144,19 +151,20 @@ impl Machine {
                 };
                 self.order(worker, order);
             }
+            Step::Task(step) => self.task_step(step, seed),
             Step::ExitThread { worker } => self.exit(usize::from(worker) % WORKERS),
             Step::Replace { arenas, policy } => self.replace(usize::from(arenas % 2), policy),
         }
     }
 
-    fn order(&mut self, worker: u8, order: Order) {
+    pub(crate) fn order(&mut self, worker: u8, order: Order) {
         let index = usize::from(worker) % WORKERS;
         self.counter += 1;
         let worker = self.workers[index].get_or_insert_with(|| {
             Worker::spawn(self.counter, format!("w{index}"), &self.arenas, &self.log)
         });
         let to = match order {
-            Order::Share { arenas, .. } => arenas,
+            Order::Share { arenas, .. } | Order::Adopt { arenas, .. } => arenas,
             _ => 0,
         };
         let shared = worker.order(order);
@@ -211,7 +219,7 @@ impl Machine {
                 reference.stale_lookups += 1;
                 let age = reference.frame.wrapping_sub(record.made_in.frame);
                 let is_ours = record.made_in.arenas == reference.id;
-                assert_eq!(stale.age_in_frames(), is_ours.then_some(age));
+                assert_eq!(stale.age_in_periods(), is_ours.then_some(age));
             }
         }
     }
@@ -245,7 +253,10 @@ impl Machine {
         });
         let leases = &self.leases;
         let is_leased = |frame| leases.iter().any(|(leased, _)| *leased == frame);
-        self.references[arenas].swap(&read(&self.arenas[arenas]), is_leased);
+        let guard = read(&self.arenas[arenas]);
+        self.references[arenas].swap(&guard, is_leased);
+        self.tasks
+            .compare(self.references[arenas].id, guard.usage());
     }
 
     fn recycle_parked(&mut self, arenas: usize) {
@@ -270,6 +281,7 @@ impl Machine {
         let fresh = FrameArenas::new(policy.settings());
         self.references[arenas] = Reference::new(self.counter, policy.settings());
         let old = std::mem::replace(&mut *write(&self.arenas[arenas]), fresh);
+        self.keep_ticket(arenas);
         self.expect_bombs(|_| drop(old));
     }
 
@@ -292,7 +304,7 @@ impl Machine {
     }
 
     /// Does something that panics if, and only if, it drops a bomb.
-    fn expect_bombs(&mut self, work: impl FnOnce(&mut Self)) {
+    pub(crate) fn expect_bombs(&mut self, work: impl FnOnce(&mut Self)) {
         let dropped = |machine: &Self| {
             let drops = machine.bombs.iter().map(|&id| machine.log.drops_of(id));
             drops.sum::<u32>()
@@ -307,7 +319,13 @@ impl Machine {
     }
 
     /// Compares what can be seen from outside.
-    fn check(&self) {
+    fn check(&mut self) {
+        let (references, leases) = (&self.references, &self.leases);
+        let is_leased = |frame| leases.iter().any(|(leased, _)| *leased == frame);
+        let is_held = |frame| is_leased(frame) || references.iter().any(|r| r.resolves(frame));
+        let waits = |frame| references.iter().any(|r| r.waits(frame));
+        self.tasks
+            .retain_adopted(|frame| is_held(frame) || waits(frame));
         for (arenas, reference) in self.arenas.iter().zip(&self.references) {
             assert_eq!(read(arenas).used_bytes_so_far(), reference.used_bytes());
         }
@@ -319,12 +337,12 @@ impl Machine {
         }
         let mut waiting = BTreeSet::<usize>::new();
         for record in &self.records {
-            let frame = record.made_in;
-            let is_leased = self.leases.iter().any(|(leased, _)| *leased == frame);
-            if is_leased || self.references.iter().any(|r| r.resolves(frame)) {
+            let made_in = record.made_in;
+            let frame = self.tasks.adopted_by(made_in).unwrap_or(made_in);
+            if is_held(frame) || self.tasks.hold(made_in) {
                 ranges.push(record.range);
                 held.extend(record.tracked());
-            } else if self.references.iter().any(|r| r.waits(frame)) {
+            } else if waits(frame) {
                 waiting.extend(record.tracked());
             }
         }
@@ -339,7 +357,7 @@ impl Machine {
         }
     }
 
-    /// Ends everything, in the order of an app's exit: arenas first, leases last.
+    /// Ends everything, in the order of an app's exit: arenas first, then leases, then tasks.
     fn finish(mut self) {
         for index in 0..WORKERS {
             self.exit(index);
@@ -351,6 +369,8 @@ impl Machine {
         for lease in std::mem::take(&mut self.leases) {
             self.expect_bombs(|_| drop(lease));
         }
+        self.check();
+        self.end_tasks();
         self.check();
     }
 }
@@ -368,7 +388,7 @@ pub(crate) fn assert_apart(mut ranges: Vec<(usize, usize)>) {
     }
 }
 
-fn read(arenas: &RwLock<FrameArenas>) -> std::sync::RwLockReadGuard<'_, FrameArenas> {
+pub(crate) fn read(arenas: &RwLock<FrameArenas>) -> std::sync::RwLockReadGuard<'_, FrameArenas> {
     arenas.read().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -77,7 +77,7 @@ impl<'a> Live<'a> {
                     left = left.checked_sub(1)?;
                     Some(arena.try_alloc(seed).map_or(seed, |nested| *nested))
                 });
-                Self::Bytes(arena.try_alloc_slice_fill_iter(iter)?, seed)
+                Self::Bytes(arena.try_collect(iter).map(FrameVec::leak)?, seed)
             }
             Method::Aligned => {
                 let len = bytes % 9000;
@@ -190,7 +190,7 @@ impl<'a> Live<'a> {
             }
             Self::Tracked(vec, expected) => {
                 vec.truncate(to % 5);
-                vec.shrink_to(to % 9);
+                vec.shrink_to_fit();
                 expected.truncate(to % 5);
             }
             Self::Map(map, expected) => {

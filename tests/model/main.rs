@@ -9,12 +9,13 @@ mod lone;
 mod program;
 mod reference;
 mod shared;
+mod tasks;
 mod tracked;
 mod worker;
 
 use interpreter::run;
 use lone::run_alone;
-use program::{Method, Policy, Program, SharedKind, Step};
+use program::{Method, Policy, Program, SharedKind, Step, TaskStep};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use proptest::sample::select;
@@ -111,8 +112,24 @@ fn step(workers: u8) -> impl Strategy<Value = Step> {
         2 => arenas.clone().prop_map(|arenas| Step::Trim { arenas }),
         6 => (worker.clone(), arenas.clone(), bytes(), prop::bool::weighted(0.1)).prop_map(
             |(worker, arenas, bytes, forgets)| Step::Scratch { worker, arenas, bytes, forgets }),
+        20 => task_step(workers).prop_map(Step::Task),
         2 => worker.prop_map(|worker| Step::ExitThread { worker }),
         1 => (arenas, policy()).prop_map(|(arenas, policy)| Step::Replace { arenas, policy }),
+    ]
+}
+
+fn task_step(workers: u8) -> impl Strategy<Value = TaskStep> {
+    let nth = any::<u8>();
+    prop_oneof![
+        6 => nth.prop_map(|nth| TaskStep::Take { nth }),
+        8 => (nth, shared_kind(), bytes())
+            .prop_map(|(task, kind, bytes)| TaskStep::Work { task, kind, bytes }),
+        5 => nth.prop_map(|task| TaskStep::Finish { task }),
+        1 => (nth, any::<bool>()).prop_map(|(task, panics)| TaskStep::Abandon { task, panics }),
+        3 => (nth, nth).prop_map(|(result, nth)| TaskStep::Get { result, nth }),
+        2 => (0..workers, 0..2_u8, nth).prop_map(
+            |(worker, arenas, result)| TaskStep::Adopt { worker, arenas, result }),
+        2 => nth.prop_map(|result| TaskStep::DropResult { result }),
     ]
 }
 

@@ -103,6 +103,7 @@ pub(crate) enum Step {
         bytes: u32,
         forgets: bool,
     },
+    Task(TaskStep),
     /// Ends a worker's thread; its next step starts another.
     ExitThread {
         worker: u8,
@@ -111,6 +112,42 @@ pub(crate) enum Step {
     Replace {
         arenas: u8,
         policy: Policy,
+    },
+}
+
+/// What becomes of a task. Each runs on a thread of its own.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(fuzzing, derive(arbitrary::Arbitrary))]
+pub(crate) enum TaskStep {
+    /// Takes an arena with any ticket, also of arenas that were replaced.
+    Take {
+        nth: u8,
+    },
+    Work {
+        task: u8,
+        kind: SharedKind,
+        bytes: u32,
+    },
+    Finish {
+        task: u8,
+    },
+    /// Drops a task that has not finished.
+    Abandon {
+        task: u8,
+        panics: bool,
+    },
+    /// Resolves any handle ever made, in a result.
+    Get {
+        result: u8,
+        nth: u8,
+    },
+    Adopt {
+        worker: u8,
+        arenas: u8,
+        result: u8,
+    },
+    DropResult {
+        result: u8,
     },
 }
 
@@ -163,37 +200,37 @@ impl Policy {
             Self::Default => default,
             Self::TinyChunksThatTrim => FrameArenaSettings {
                 block_bytes: 256,
-                trim_after_frames: Some(2),
+                trim_after_periods: Some(2),
                 ..default
             },
             Self::NoFirstChunk => FrameArenaSettings {
                 block_bytes: 0,
-                trim_after_frames: None,
+                trim_after_periods: None,
                 fill_recycled: false,
                 lives_for: LivesFor::ThreePeriods,
                 ..default
             },
             Self::Fail => FrameArenaSettings {
                 worker_limit_bytes: Some(16 << 10),
-                trim_after_frames: Some(1),
+                trim_after_periods: Some(1),
                 lives_for: LivesFor::OnePeriod,
                 ..default
             },
             Self::Budget => FrameArenaSettings {
                 block_bytes: 4 << 10,
                 budget_bytes: Some(256 << 10),
-                trim_after_frames: None,
+                trim_after_periods: None,
                 ..default
             },
             Self::TightBudget => FrameArenaSettings {
                 block_bytes: 256,
                 budget_bytes: Some(10_000),
-                trim_after_frames: Some(3),
+                trim_after_periods: Some(3),
                 ..default
             },
             Self::Level => FrameArenaSettings {
                 block_bytes: 1 << 10,
-                trim_after_frames: Some(0),
+                trim_after_periods: Some(0),
                 lives_for: LivesFor::OnePeriod,
                 ..default
             },

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_frame_arena::{FrameArenaSettings, FrameArenas, FrameUsage};
 
+use super::held::is_limited;
 use super::shared::{AnyHandle, Contents, Shared};
 use super::worker::Figures;
 
@@ -88,6 +89,11 @@ impl Reference {
         frame.arenas == self.id && frame.frame + self.periods() as u64 > self.frame
     }
 
+    /// Whether an allocation may fail.
+    pub(crate) fn is_limited(&self) -> bool {
+        is_limited(&self.settings)
+    }
+
     /// For how many frames data lives.
     fn periods(&self) -> usize {
         self.settings.lives_for.periods()
@@ -109,7 +115,7 @@ impl Reference {
     pub(crate) fn swap(&mut self, arenas: &FrameArenas, is_leased: impl Fn(FrameId) -> bool) {
         let ended = self.frame;
         let kept_bytes = self.kept_bytes_at(ended);
-        if self.swaps_that_give_back == 0 && self.settings.trim_after_frames != Some(0) {
+        if self.swaps_that_give_back == 0 && self.settings.trim_after_periods != Some(0) {
             assert_eq!(arenas.usage().kept_bytes, kept_bytes);
         }
         let sharers = self.sharers.iter().filter_map(|it| self.figures.get(it));
@@ -117,7 +123,7 @@ impl Reference {
         self.kept_bytes.insert(ended, kept_bytes);
         self.sharers.clear();
         self.frame += 1;
-        assert_eq!(arenas.frame(), self.frame);
+        assert_eq!(arenas.period(), self.frame);
 
         // The frame that is as old as data lives is due.
         let id = self.id;
@@ -153,7 +159,7 @@ impl Reference {
         let id = self.id;
         self.parked
             .retain(|&frame| is_leased(FrameId { arenas: id, frame }));
-        assert_eq!(arenas.frame(), self.frame);
+        assert_eq!(arenas.period(), self.frame);
         self.compare_generations(arenas.usage());
     }
 
@@ -173,7 +179,7 @@ impl Reference {
         assert_eq!(usage.parked, self.parked.len());
         assert!(usage.generations >= self.periods() + self.parked.len());
         assert!(usage.generations <= self.periods() + self.extra_generations);
-        match self.settings.trim_after_frames {
+        match self.settings.trim_after_periods {
             None => assert_eq!(usage.generations, self.periods() + self.extra_generations),
             Some(0) => assert_eq!(usage.generations, self.periods() + self.parked.len()),
             _ => {}
@@ -188,7 +194,7 @@ impl Reference {
             .map(|figures| figures.peak_bytes)
             .sum();
         self.high_watermark_bytes = self.high_watermark_bytes.max(peak);
-        assert_eq!(usage.frame, ended);
+        assert_eq!(usage.period, ended);
         assert_eq!(usage.used_bytes, used);
         assert_eq!(usage.peak_bytes, peak);
         assert_eq!(usage.high_watermark_bytes, self.high_watermark_bytes);
@@ -216,10 +222,13 @@ impl Reference {
         self.swaps_that_give_back = self.swaps_that_give_back.saturating_sub(1);
         if gives_back {
             assert_eq!(usage.free_bytes, 0, "all memory goes back");
-        } else if self.settings.trim_after_frames != Some(0) {
+        } else if self.settings.trim_after_periods != Some(0) {
             assert!(usage.held_bytes >= held);
         } else if self.periods() == 1 && self.parked.is_empty() {
-            assert_eq!(usage.reserved_bytes, 0, "all memory goes back");
+            assert_eq!(
+                usage.reserved_bytes, usage.task_bytes,
+                "all other memory goes back"
+            );
         }
         if let Some(budget) = self.settings.budget_bytes {
             assert!(usage.reserved_bytes <= budget);

@@ -95,7 +95,7 @@ pub(crate) fn share(
             for piece in text.as_bytes().chunks(1 + bytes % 64) {
                 string.try_push_str(str::from_utf8(piece).expect("digits"))?;
             }
-            (AnyHandle::Text(string.try_share()?), Contents::Text(text))
+            (AnyHandle::Text(string.share()), Contents::Text(text))
         }
         SharedKind::Tracked | SharedKind::Bomb => {
             let value = log.track();

@@ -4,12 +4,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use bevy_frame_arena::{FrameArena, FrameArenas};
+use bevy_frame_arena::{FrameArena, FrameArenas, TaskResult};
 
 use super::held::{Held, is_limited};
 use super::live::Request;
 use super::program::{Method, SharedKind};
 use super::shared::{AnyHandle, Contents, Shared};
+use super::tasks::adopt;
 use super::tracked::Log;
 
 /// The two `FrameArenas`, as the workers see them.
@@ -45,6 +46,10 @@ pub(crate) enum Order {
         bytes: usize,
         seed: u8,
         forgets: bool,
+    },
+    Adopt {
+        arenas: usize,
+        result: Box<TaskResult<u64>>,
     },
     /// Drops everything that borrows the arenas, and the locks.
     EndFrame,
@@ -220,6 +225,10 @@ impl<'a> Frame<'a> {
                 seed,
                 forgets,
             } => self.use_scratch(arenas, bytes, seed, forgets),
+            Order::Adopt { arenas, result } => {
+                self.used[arenas] = true;
+                return adopt(self.arenas[arenas], *result, self.is_limited(arenas));
+            }
             Order::EndFrame => self.held.end_frame(),
         }
         None

@@ -1,4 +1,4 @@
-//! Objects with a life of their own: pools, the free list in an arena, and scopes.
+//! Objects with a life of their own: pools, and the free list in an arena.
 
 #[path = "../common"]
 mod common {
@@ -11,8 +11,6 @@ mod common {
 mod free_list;
 mod pool;
 mod pool_model;
-mod scope;
-mod scope_model;
 
 /// Cases of a model: fewer where each takes long.
 fn cases(usual: u32) -> proptest::test_runner::Config {

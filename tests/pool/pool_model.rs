@@ -1,6 +1,6 @@
 //! Random programs on a pool, against a list of all objects that ever were.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -126,7 +126,7 @@ impl<T: Object, A: PoolMemory> Model<T, A> {
     }
 
     fn check(&mut self) {
-        let live: BTreeMap<_, _> = self
+        let live: HashMap<_, _> = self
             .all
             .iter()
             .filter_map(|&(key, object)| Some((key, object?)))
@@ -136,14 +136,14 @@ impl<T: Object, A: PoolMemory> Model<T, A> {
             (live.len(), live.is_empty())
         );
         assert!(self.pool.capacity() >= live.len());
-        let visited: BTreeMap<_, _> = self
+        let visited: HashMap<_, _> = self
             .pool
             .iter_mut()
             .map(|(key, object)| (key, *object.number()))
             .collect();
         assert_eq!(visited, live);
         let is_right =
-            |&(key, object): &(_, Option<u64>)| self.pool.contains(key) == object.is_some();
+            |&(key, object): &(_, Option<u64>)| self.pool.get(key).is_some() == object.is_some();
         assert!(self.all.iter().all(is_right));
     }
 }

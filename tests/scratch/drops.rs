@@ -135,7 +135,7 @@ fn what_a_forgotten_guard_had_is_dropped_with_the_arenas_also_when_some_panic() 
         }
         if with_swap {
             assert!(panics(|| arenas.swap()));
-            assert_eq!(arenas.frame(), 1);
+            assert_eq!(arenas.period(), 1);
         } else {
             assert!(panics(|| drop(mem::take(&mut arenas))));
         }

@@ -29,7 +29,7 @@ const MANY: usize = if cfg!(miri) { 20 } else { 2_000 };
 fn small() -> FrameArenas {
     FrameArenas::new(FrameArenaSettings {
         block_bytes: 4096,
-        trim_after_frames: Some(4),
+        trim_after_periods: Some(4),
         ..FrameArenaSettings::default()
     })
 }

@@ -27,7 +27,7 @@ fn once_warm_nothing_comes_from_the_global_allocator() {
 fn memory_after_a_spike_is_given_back() {
     const SPIKE_BYTES: usize = if cfg!(miri) { 300 << 10 } else { 8 << 20 };
     let mut arenas = FrameArenas::new(FrameArenaSettings {
-        trim_after_frames: Some(4),
+        trim_after_periods: Some(4),
         fill_recycled: false,
         ..FrameArenaSettings::default()
     });
@@ -83,7 +83,7 @@ fn memory_is_kept_for_the_time_that_the_settings_say_and_not_for_much_longer() {
     const FRAMES: u32 = 64;
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 4096,
-        trim_after_frames: Some(FRAMES),
+        trim_after_periods: Some(FRAMES),
         ..FrameArenaSettings::default()
     });
     arenas.scratch().alloc([0_u8; 100]);
@@ -105,7 +105,7 @@ fn scratch_starts_small_and_counts_in_the_budget() {
     });
     arenas.scratch().alloc(1);
     arenas.swap();
-    assert_eq!(arenas.usage().reserved_bytes, 64 << 10);
+    assert_eq!(arenas.usage().reserved_bytes, 8 << 10);
     let scratch = arenas.scratch();
     let error = scratch.try_alloc_slice_fill_copy(4 << 20, 0_u8);
     assert!(matches!(error, Err(ArenaError::Exhausted { .. })));

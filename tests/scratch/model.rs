@@ -102,7 +102,7 @@ impl<'a> Model<'a> {
         let held = &mut self.guards[index];
         match step {
             Step::Fill(_, len) => {
-                let list = held.scratch.share_slice_fill_with(len.into(), |_| byte);
+                let list = held.scratch.share_iter((0..(len.into())).map(|_| byte));
                 held.lists.push((list, byte));
             }
             Step::Share(_) => {

@@ -13,7 +13,7 @@ fn arenas(budget_bytes: Option<usize>) -> FrameArenas {
     FrameArenas::new(FrameArenaSettings {
         block_bytes: 256,
         budget_bytes,
-        trim_after_frames: Some(3),
+        trim_after_periods: Some(3),
         fill_recycled: true,
         ..Default::default()
     })

@@ -21,7 +21,7 @@ const ROUNDS: usize = if cfg!(miri) { 3 } else { 60 };
 
 fn tiny() -> FrameArenaSettings {
     FrameArenaSettings {
-        trim_after_frames: Some(3),
+        trim_after_periods: Some(3),
         ..blocks_of(512)
     }
 }
@@ -266,7 +266,7 @@ fn act(random: &mut Random, stage: &Stage) {
             let arenas = stage.read();
             let number = random.below(1000);
             let len = random.below(200) as usize;
-            let handle = arenas.local().share_slice_fill_with(len, |_| number);
+            let handle = arenas.local().share_iter((0..len).map(|_| number));
             let mut board = stage.board();
             board.handles.push((handle, number));
             if random.below(8) == 0 {

@@ -219,7 +219,7 @@ fn workers_are_listed_by_the_name_of_their_thread() {
         .usage()
         .workers
         .iter()
-        .map(|worker| (&*worker.name, worker.used_bytes, worker.idle_frames))
+        .map(|worker| (&*worker.name, worker.used_bytes, worker.idle_periods))
         .collect();
     workers.sort_unstable();
     assert_eq!(workers, [("audio", 400, 0), ("loader", 1_600, 0)]);
@@ -228,10 +228,10 @@ fn workers_are_listed_by_the_name_of_their_thread() {
     let usage = arenas.usage();
     assert_eq!((usage.used_bytes, usage.active_workers), (0, 0));
     assert_eq!(usage.high_watermark_bytes, 2_000);
-    for idle_frames in 1..=600 {
+    for idle_periods in 1..=600 {
         let workers = &arenas.usage().workers;
-        let idle: Vec<_> = workers.iter().map(|worker| worker.idle_frames).collect();
-        assert_eq!(idle, [idle_frames; 2]);
+        let idle: Vec<_> = workers.iter().map(|worker| worker.idle_periods).collect();
+        assert_eq!(idle, [idle_periods; 2]);
         arenas.swap();
     }
     assert!(arenas.usage().workers.is_empty());
@@ -253,8 +253,8 @@ fn a_budget_covers_all_workers_and_generations() {
             let arena = arenas.local();
             let refused = arena.try_alloc_slice_fill_copy(197 << 10, 0_u8);
             let error = refused.map(|_| ()).unwrap_err();
-            // The two blocks, and the header of a third.
-            let text = "197 KiB requested, aligned to 1, and 200640 bytes (196 KiB) of 200 KiB";
+            let text = "197 KiB requested, aligned to 1, and no further block fits: all workers and \
+                        generations hold 4 KiB of 200 KiB";
             assert!(error.to_string().contains(text), "{error}");
             arena.alloc_slice_fill_copy(160 << 10, 0_u8);
             arena.alloc_slice_fill_copy(24 << 10, 0_u8);
@@ -313,7 +313,7 @@ fn the_memory_of_threads_that_ended_is_given_back_and_they_are_forgotten() {
     const THREADS: usize = if cfg!(miri) { 8 } else { 200 };
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 4096,
-        trim_after_frames: Some(8),
+        trim_after_periods: Some(8),
         ..FrameArenaSettings::default()
     });
     let all_alive = Barrier::new(THREADS);

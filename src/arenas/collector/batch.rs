@@ -9,86 +9,63 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
-use crate::arena::FrameArena;
-use crate::error::{ArenaError, fail};
+use crate::arena::{FrameArena, OnOneThread, too_long};
+use crate::containers::or_fail;
+use crate::error::ArenaError;
 
-/// The first segment of a batch, in bytes; each further one is twice as long, up to the last size.
+/// The size of a batch's first segment. Each further segment is twice as long, up to `LAST_BYTES`.
 const FIRST_BYTES: usize = 256;
 const LAST_BYTES: usize = 32 << 10;
 
 /// Adds elements to a [`FrameCollector`](super::FrameCollector), from one thread.
 ///
-/// It is as small as a reference and has no destructor, which is what makes it fast in
-/// `for_each_init`: Bevy passes it from item to item by value. What it has pushed belongs to the
-/// collector, whatever becomes of the batch.
-///
-/// ```
-/// use bevy_frame_arena::FrameArenas;
-///
-/// let arenas = FrameArenas::default();
-/// let even = arenas.collector();
-/// let mut batch = even.batch();
-/// for n in (0..10).filter(|n| n % 2 == 0) {
-///     batch.push(n);
-/// }
-/// let even = even.share();
-/// assert_eq!(arenas[even], [0, 2, 4, 6, 8]);
-/// ```
-// Neither `Send` nor `Sync`, by the cells: its header and arena belong to one thread.
+/// It has the size of a reference and no destructor. That makes it fast in `for_each_init`, where Bevy
+/// passes it from item to item by value. Its elements belong to the collector, also after the batch is
+/// dropped.
+// Neither `Send` nor `Sync`: its header and arena belong to one thread.
 pub struct Batch<'c, T> {
-    header: &'c Header<T>,
+    header: OnOneThread<&'c Header<T>>,
 }
 
-// Elements count once they are written whole: a panic leaves nothing half-made.
+// An element is counted after it is written: a panic leaves no partly written element.
 impl<T> UnwindSafe for Batch<'_, T> {}
 impl<T> RefUnwindSafe for Batch<'_, T> {}
 
 impl<'c, T> Batch<'c, T> {
     pub(super) fn new(header: &'c Header<T>) -> Self {
-        Self { header }
+        Self {
+            header: OnOneThread::new(header),
+        }
     }
 
     /// Adds an element.
     ///
     /// # Panics
-    /// If the arena is out of memory or over a limit; the element is dropped then.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let collector = arenas.collector();
-    /// let mut batch = collector.batch();
-    /// batch.push(1);
-    /// batch.push(2);
-    /// assert_eq!(arenas[collector.share()], [1, 2]);
-    /// ```
+    /// If the arena is out of memory or over a limit; the element is dropped first.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, value: T) {
-        self.header.push(value);
+        self.header.0.push(value);
     }
 
-    /// Adds an element.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; the element is dropped then.
+    /// Adds an element, or returns an error and drops it.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
-        self.header.try_push(value)
+        self.header.0.try_push(value)
     }
 }
 
 impl<T> Extend<T> for Batch<'_, T> {
     /// # Panics
-    /// If the arena is out of memory or over a limit; what was added before stays.
+    /// If the arena is out of memory or over a limit; elements added before that stay.
     #[track_caller]
     #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let mut values = values.into_iter();
         loop {
-            self.header.fill(&mut values);
+            self.header.0.fill(&mut values);
             let Some(value) = values.next() else { return };
-            self.header.push(value);
+            self.header.0.push(value);
         }
     }
 }
@@ -99,25 +76,25 @@ impl<T> fmt::Debug for Batch<'_, T> {
     }
 }
 
-/// What a batch is, in the arena of its worker. It is used by that worker's thread alone, until
-/// the collector is borrowed by nobody else; only `next`, `arena` and `kind` are read before.
+/// The data of a batch, in the arena of its worker. Only that worker's thread uses it until the collector is
+/// borrowed exclusively; other threads may read `next`, `arena` and `kind` before that.
 pub(super) struct Header<T> {
-    /// Where the next element goes. Of zero-sized elements it is their number, as an address.
+    /// Where the next element goes. For zero-sized elements, it is their number as an address.
     end: Cell<*mut T>,
     /// Where the last segment ends.
     limit: Cell<*mut T>,
     first: Cell<Link<T>>,
     last: Cell<Link<T>>,
     pub(super) arena: NonNull<FrameArena>,
-    /// The batch that was registered before this one; set before this one is found.
+    /// The batch that was registered before this one; set before other threads can find this one.
     pub(super) next: Cell<*mut Header<T>>,
     pub(super) kind: Kind,
 }
 
-/// What a batch was made by.
+/// The method that made a batch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// `batch_at`: its elements come in the order of these numbers, before all others.
+    /// `batch_at`: these batches come first, in the order of their numbers.
     At(usize),
     /// `batch`.
     Any,
@@ -125,13 +102,13 @@ pub(super) enum Kind {
     Direct,
 }
 
-/// A batch with elements, of a collector that is borrowed exclusively during `'c`: nobody adds to it meanwhile.
+/// A batch with elements. Its collector is borrowed exclusively during `'c`, so nothing is added meanwhile.
 pub(super) struct Part<'c, T> {
     batch: &'c Header<T>,
     pub(super) first: &'c T,
     /// The last element of the first segment.
     pub(super) last: &'c T,
-    /// The sorted run that it belongs to, and its place among all parts.
+    /// The sorted run that it belongs to, and its position among all parts.
     pub(super) run: (usize, usize),
 }
 
@@ -142,21 +119,20 @@ impl<'c, T> Part<'c, T> {
     /// The collector of the batch must be borrowed exclusively during `'c`.
     pub(super) unsafe fn new(batch: &'c Header<T>) -> Option<Self> {
         let segment = batch.slices().next()?;
-        // SAFETY: the elements were written, and nobody changes, moves or drops them during `'c`.
+        // SAFETY: the elements were written, and are not changed, moved or dropped during `'c`.
         let segment = unsafe { segment.as_ref() };
         let (first, last) = (segment.first()?, segment.last()?);
-        let run = (0, 0);
         Some(Self {
             batch,
             first,
             last,
-            run,
+            run: (0, 0),
         })
     }
 
     /// Returns the elements, in the order they were pushed, one slice for each segment.
     pub(super) fn slices(&self) -> impl Iterator<Item = &'c [T]> + use<'c, T> {
-        // SAFETY: as in `new`, by whose contract there is this part.
+        // SAFETY: as in `new`, whose contract holds during `'c`.
         self.batch.slices().map(|slice| unsafe { slice.as_ref() })
     }
 
@@ -167,11 +143,11 @@ impl<'c, T> Part<'c, T> {
 
 type Link<T> = Option<NonNull<Segment<T>>>;
 
-/// A part of a batch; its elements lie behind it. They stay where they are: a batch grows by
-/// another segment, whatever else its worker allocates meanwhile.
+/// A part of a batch. Its elements lie behind it and never move: a batch grows by adding a segment, whatever
+/// else its worker allocates meanwhile.
 struct Segment<T> {
     next: Cell<Link<T>>,
-    /// Behind the last element; set when the batch moves on to another segment.
+    /// The address behind the last element; set when the batch moves on to another segment.
     end: Cell<*mut T>,
 }
 
@@ -210,15 +186,12 @@ impl<T> Header<T> {
         Ok(())
     }
 
-    // It takes the element along, so that the fast path has nothing to save across a call.
+    // Takes the element by value, so that the fast path saves nothing across a call.
     #[cold]
     #[inline(never)]
     #[track_caller]
     fn push_slow(&self, value: T) {
-        match self.try_push(value) {
-            Ok(()) => {}
-            Err(error) => fail(error),
-        }
+        or_fail(self.try_push(value));
     }
 
     #[inline(always)]
@@ -227,7 +200,7 @@ impl<T> Header<T> {
     }
 
     /// # Safety
-    /// The batch is not full.
+    /// The batch must not be full.
     #[inline(always)]
     unsafe fn put(&self, value: T) {
         let end = self.end.get();
@@ -235,8 +208,8 @@ impl<T> Header<T> {
             mem::forget(value);
             self.end.set(end.wrapping_byte_add(1));
         } else {
-            // SAFETY: below the limit there is room for an element of the last segment, which
-            // nobody else writes to.
+            // SAFETY: below the limit, the last segment has room for an element, and nothing else
+            // writes to it.
             unsafe { end.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             self.end.set(unsafe { end.add(1) });
@@ -246,7 +219,7 @@ impl<T> Header<T> {
     /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
     #[inline]
     fn fill(&self, values: &mut impl Iterator<Item = T>) {
-        /// Stored when it is dropped, also when an iterator panics.
+        /// Stores the end when it is dropped, even if the iterator panics.
         struct End<'h, T>(&'h Header<T>, *mut T);
         impl<T> Drop for End<'_, T> {
             fn drop(&mut self) {
@@ -260,8 +233,8 @@ impl<T> Header<T> {
         let mut end = End(self, self.end.get());
         while end.1 != limit {
             let Some(value) = values.next() else { return };
-            // SAFETY: below the limit there is room for an element of the last segment. Nobody else writes to it,
-            // or moves the end meanwhile: the batch is borrowed exclusively.
+            // SAFETY: below the limit, the last segment has room for an element. The batch is borrowed
+            // exclusively, so nothing else writes to the slot or moves the end.
             unsafe { end.1.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             end.1 = unsafe { end.1.add(1) };
@@ -276,8 +249,8 @@ impl<T> Header<T> {
             return Err(too_long::<T>(usize::MAX));
         }
         let (segment, len) = self.try_make_segment()?;
-        let start = Segment::start(segment);
-        // Read only now: the global allocator may have pushed something meanwhile.
+        let start = Segment::start(segment).as_ptr();
+        // Read only now: a user's global allocator may have pushed to this batch meanwhile.
         match self.last.get() {
             Some(last) => {
                 // SAFETY: segments stay in place until the arenas are recycled.
@@ -299,7 +272,7 @@ impl<T> Header<T> {
         // SAFETY:
         // - the arena is in place while the collector, and with it the arenas, are borrowed;
         // - this is the thread that owns it: a batch is not `Send`, and the collector's own `push`
-        //   looks for the calling thread's.
+        //   finds the calling thread's batch.
         let arena = unsafe { self.arena.as_ref() };
         let len = self.next_len();
         let made = Segment::try_new(arena, len).map(|segment| (segment, len));
@@ -312,7 +285,7 @@ impl<T> Header<T> {
 
     fn next_len(&self) -> usize {
         let last_bytes = self.last.get().map_or(0, |last| {
-            self.limit.get().addr() - Segment::start(last).addr()
+            self.limit.get().addr() - Segment::start(last).addr().get()
         });
         let bytes = (2 * last_bytes).clamp(FIRST_BYTES, LAST_BYTES);
         (bytes / size_of::<T>()).max(1)
@@ -324,21 +297,19 @@ impl<T> Header<T> {
             NonNull::slice_from_raw_parts(NonNull::<T>::dangling(), self.end.get().addr())
         });
         let last = self.last.get();
-        let segments = successors(self.first.get(), |segment| {
-            // SAFETY: segments stay in place until the arenas are recycled.
-            unsafe { segment.as_ref() }.next.get()
+        // SAFETY: segments stay in place until the arenas are recycled.
+        let at = |segment: NonNull<Segment<T>>| (segment, unsafe { segment.as_ref() });
+        let segments = successors(self.first.get().map(at), move |(_, segment)| {
+            segment.next.get().map(at)
         });
-        let slices = segments.map(move |segment| {
+        let slices = segments.map(move |(segment, head)| {
             let end = if Some(segment) == last {
-                self.end.get()
+                &self.end
             } else {
-                // SAFETY: as above.
-                unsafe { segment.as_ref() }.end.get()
+                &head.end
             };
             let start = Segment::start(segment);
-            let len = (end.addr() - start.addr()) / size_of::<T>().max(1);
-            // SAFETY: it lies behind a segment, so it is not null.
-            let start = unsafe { NonNull::new_unchecked(start) };
+            let len = (end.get().addr() - start.addr().get()) / size_of::<T>().max(1);
             NonNull::slice_from_raw_parts(start, len)
         });
         let is_filled = |slice: &NonNull<[T]>| !slice.is_empty();
@@ -351,9 +322,9 @@ impl<T> Segment<T> {
     const OFFSET: usize = size_of::<Self>().next_multiple_of(align_of::<T>());
 
     fn try_new(arena: &FrameArena, len: usize) -> Result<NonNull<Self>, ArenaError> {
-        let (layout, offset) = Layout::new::<Self>()
-            .extend(array_layout::<T>(len)?)
-            .map_err(|_| too_long::<T>(len))?;
+        let elements = Layout::array::<T>(len);
+        let layout = elements.and_then(|elements| Layout::new::<Self>().extend(elements));
+        let (layout, offset) = layout.map_err(|_| too_long::<T>(len))?;
         debug_assert_eq!(offset, Self::OFFSET);
         let segment = arena.try_alloc_layout(layout)?.cast::<Self>();
         let empty = Self {
@@ -367,28 +338,17 @@ impl<T> Segment<T> {
 
     /// The pointer is made from one that may access all of the segment, not from a reference.
     #[inline]
-    fn start(segment: NonNull<Self>) -> *mut T {
+    fn start(segment: NonNull<Self>) -> NonNull<T> {
         // SAFETY: a segment and its elements are one allocation of the arena, where the elements
         // start at this offset.
-        unsafe { segment.as_ptr().byte_add(Self::OFFSET) }.cast()
-    }
-}
-
-fn array_layout<T>(len: usize) -> Result<Layout, ArenaError> {
-    Layout::array::<T>(len).map_err(|_| too_long::<T>(len))
-}
-
-#[cold]
-pub(super) fn too_long<T>(len: usize) -> ArenaError {
-    ArenaError::TooLong {
-        len,
-        element_bytes: size_of::<T>(),
+        unsafe { segment.byte_add(Self::OFFSET) }.cast()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arenas::FrameArenas;
 
     #[test]
     fn more_zero_sized_elements_than_a_number_can_count_are_refused() {
@@ -398,6 +358,23 @@ mod tests {
         assert_eq!(header.try_push(()), Ok(()));
         assert_eq!(header.try_push(()), Err(too_long::<()>(usize::MAX)));
         assert_eq!(header.slices().map(NonNull::len).sum::<usize>(), usize::MAX);
+    }
+
+    #[test]
+    fn more_elements_than_the_ends_of_cells_can_count_are_refused() {
+        let arenas = FrameArenas::default();
+        let len = u32::MAX as usize + 1;
+        let full = || {
+            let collector = arenas.collector::<()>();
+            let header = collector.try_register(Kind::Any).expect("there is memory");
+            header.end.set(ptr::without_provenance_mut(len));
+            collector
+        };
+        let refused = |(): &()| -> usize { panic!("no element is looked at") };
+        let error = full().try_share_cells(1, refused).expect_err("too many");
+        assert_eq!(error, too_long::<()>(len));
+        let error = full().try_share_cell_map(refused).expect_err("too many");
+        assert_eq!(error, too_long::<()>(len));
     }
 
     #[test]

@@ -1,19 +1,24 @@
 //! Elements in numbered cells, such as those of a grid.
-#![expect(unsafe_code, reason = "resolves handles that are part of shared data")]
+#![expect(
+    unsafe_code,
+    reason = "resolves handles that are part of shared data, and trusts the ends of cells"
+)]
 
-use std::error::Error;
 use std::fmt;
-use std::ops::{Index, Range};
+use std::iter::from_fn;
+use std::ops::{Deref, Index, Range};
+use std::slice;
 
 use super::FrameCollector;
-use super::batch::too_long;
-use crate::error::{ArenaError, fail};
+use crate::arena::too_long;
+use crate::containers::or_fail;
+use crate::error::ArenaError;
 use crate::handles::FrameHandle;
 
 /// Elements in numbered cells, e.g. those of a grid: made by [`FrameCollector::share_cells`].
 ///
 /// All elements lie in one list, in the order of their cells, so each cell and each range of cells is a slice.
-/// Store a `FrameHandle<Cells<T>>`; resolved once, it has all cells.
+/// Store a `FrameHandle<Cells<T>>`: one look-up gives access to all cells.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
@@ -40,60 +45,23 @@ use crate::handles::FrameHandle;
 ///     println!("{} in cell 7, {} around it", cells[7].len(), cells.around(7, SIZE).count());
 /// }
 /// ```
-///
-/// What is borrowed from it ends with its period:
-///
-/// ```compile_fail,E0502
-/// # use bevy_frame_arena::FrameArenas;
-/// # let mut arenas = FrameArenas::default();
-/// let cells = arenas.collector::<u32>().share_cells(9, |_| 0);
-/// let cell = &arenas[cells][0];
-/// arenas.swap();
-/// assert!(cell.is_empty());
-/// ```
 pub struct Cells<T> {
-    elements: FrameHandle<[T]>,
-    /// Cell `n` is `ends[n]..ends[n + 1]` of the elements.
-    ends: FrameHandle<[u32]>,
+    elements: Within<[T]>,
+    /// Cell `n` is `ends[n]..ends[n + 1]` of the elements. The ends ascend from 0 to the number of elements.
+    ends: Within<[u32]>,
 }
 
 impl<T> Cells<T> {
     /// Returns the elements of all cells, in the order of the cells.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let odd_last = arenas.collector();
-    /// odd_last.batch().extend([1, 4, 3]);
-    /// let cells = &arenas[odd_last.share_cells(2, |n| n % 2)];
-    /// assert_eq!(cells.elements(), [4, 1, 3]);
-    /// ```
     #[inline]
     pub fn elements(&self) -> &[T] {
-        // SAFETY:
-        // - the collector shared the elements, the ends and then `self` in one arena of one generation;
-        // - there is no other way to get a `Cells`, and none to copy one: whoever borrows it has resolved a
-        //   handle of that generation, which stays while it is borrowed.
-        unsafe { self.elements.data() }
-    }
-
-    #[inline]
-    fn ends(&self) -> &[u32] {
-        // SAFETY: as above.
-        unsafe { self.ends.data() }
+        &self.elements
     }
 
     /// Returns the number of cells, empty ones included.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let cells = arenas.collector::<u32>().share_cells(9, |_| 0);
-    /// assert_eq!(arenas[cells].len(), 9);
-    /// ```
     #[inline]
     pub fn len(&self) -> usize {
-        self.ends().len() - 1
+        self.ends.len() - 1
     }
 
     /// Returns whether there are no cells.
@@ -102,23 +70,25 @@ impl<T> Cells<T> {
         self.len() == 0
     }
 
-    /// Returns the elements of a cell, if there is one with this number.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let cells = arenas.collector::<u32>().share_cells(9, |_| 0);
-    /// assert_eq!(arenas[cells].get(8), Some(&[][..]));
-    /// assert_eq!(arenas[cells].get(9), None);
-    /// ```
+    /// Returns the elements of a cell, or `None` if there is no cell with this number.
     #[inline]
     pub fn get(&self, cell: usize) -> Option<&[T]> {
-        let ends = self.ends();
-        let end = *ends.get(cell.checked_add(1)?)?;
-        Some(&self.elements()[ends[cell] as usize..end as usize])
+        let [start, end] = *self.ends.get(cell..)?.first_chunk()?;
+        // SAFETY: these are two consecutive ends.
+        Some(unsafe { self.between(start, end) })
     }
 
-    /// Returns the elements of several cells that follow each other, as one slice.
+    /// # Safety
+    /// Both must be entries of `ends`, and `end` must not come before `start`.
+    #[inline]
+    unsafe fn between(&self, start: u32, end: u32) -> &[T] {
+        let (elements, cell) = (self.elements(), start as usize..end as usize);
+        debug_assert!(elements.get(cell.clone()).is_some(), "ends ascend");
+        // SAFETY: the collector counted the elements: ends ascend, and none is beyond the last element.
+        unsafe { elements.get_unchecked(cell) }
+    }
+
+    /// Returns the elements of consecutive cells, as one slice.
     ///
     /// # Panics
     /// If the range is reversed or ends beyond the last cell.
@@ -139,33 +109,24 @@ impl<T> Cells<T> {
             cells.start <= cells.end && cells.end <= len,
             "cells {cells:?} of {len} cells"
         );
-        let [start, end] = [cells.start, cells.end].map(|cell| self.ends()[cell] as usize);
-        &self.elements()[start..end]
+        let [start, end] = [cells.start, cells.end].map(|cell| self.ends[cell]);
+        // SAFETY: the range is not reversed.
+        unsafe { self.between(start, end) }
     }
 
     /// Returns the cells in order, empty ones included.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let parity = arenas.collector();
-    /// parity.batch().extend([1, 4, 3]);
-    /// let parity = parity.share_cells(2, |n| n % 2);
-    /// assert!(arenas[parity].iter().map(<[_]>::len).eq([1, 2]));
-    /// ```
     pub fn iter(&self) -> impl Iterator<Item = &[T]> {
-        let bounds = self.ends().windows(2);
-        bounds.map(|bounds| &self.elements()[bounds[0] as usize..bounds[1] as usize])
+        (0..self.len()).map(|cell| &self[cell])
     }
 
-    /// Returns the elements of a cell and of those around it: 3 x 3 cells, or 3 x 3 x 3, without those beyond
-    /// the border.
+    /// Returns the elements of a cell and of its neighbours: 3 x 3 cells of a grid with two axes, 3 x 3 x 3 of one
+    /// with three. Cells beyond the border are left out.
     ///
-    /// `size` is the number of cells along each axis. The number of a cell is `x + y * size[0]` then, or
+    /// `size` is the number of cells along each axis. The number of a cell must be `x + y * size[0]`, or
     /// `x + y * size[0] + z * size[0] * size[1]`.
     ///
     /// # Panics
-    /// If there is no cell with this number, or the grid has another number of cells.
+    /// If there is no cell with this number, or if a grid of this size does not have [`len`](Self::len) cells.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -176,6 +137,7 @@ impl<T> Cells<T> {
     /// assert!(grid.around(6, [5, 4]).eq(&[0, 1, 2, 5, 6, 7, 10, 11, 12]));
     /// assert!(grid.around(4, [5, 4]).eq(&[3, 4, 8, 9]));
     /// ```
+    #[inline]
     #[track_caller]
     pub fn around<const N: usize>(
         &self,
@@ -192,19 +154,48 @@ impl<T> Cells<T> {
         let [width, height, depth] = std::array::from_fn(|axis| *size.get(axis).unwrap_or(&1));
         let [x, y, z] = [cell % width, cell / width % height, cell / width / height];
         let near = |at: usize, size: usize| at.saturating_sub(1)..size.min(at + 2);
-        let columns = near(x, width);
-        let rows = near(z, depth).flat_map(move |z| near(y, height).map(move |y| y + z * height));
-        rows.flat_map(move |row| self.range(row * width + columns.start..row * width + columns.end))
+        let (columns, rows, layers) = (near(x, width), near(y, height), near(z, depth));
+        let (mut y, mut z) = (rows.start, layers.start);
+        let rows = from_fn(move || {
+            if y == rows.end {
+                (y, z) = (rows.start, z + 1);
+            }
+            let row = (z < layers.end).then_some((z * height + y) * width)?;
+            y += 1;
+            Some(self.range(row + columns.start..row + columns.end))
+        });
+        Flat::new(rows)
     }
 
-    /// Cells without elements, to be shared in the arena of `ends` once they have some of the same arena.
+    /// Creates cells without elements. The elements must be set before the cells are shared.
     pub(super) fn new(ends: FrameHandle<[u32]>) -> Self {
-        let elements = FrameHandle::default();
+        let elements = Within(FrameHandle::default());
+        let ends = Within(ends);
         Self { elements, ends }
     }
 
     pub(super) fn set_elements(&mut self, elements: FrameHandle<[T]>) {
-        self.elements = elements;
+        self.elements = Within(elements);
+    }
+}
+
+/// A handle inside a shared value, to data in the same arena. It is read without a check.
+///
+/// The collector is the only one to make it, as a part of [`Cells`] or a `CellMap` that is shared afterwards in
+/// the arena of the handle, and can be neither copied nor moved from there.
+pub(super) struct Within<T: ?Sized>(pub(super) FrameHandle<T>);
+
+impl<T: ?Sized> Deref for Within<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY:
+        // - the collector shared the data, and then the value that this handle is part of, in one arena of one
+        //   generation;
+        // - a reference to the value comes from a handle of that generation, which is not recycled while the
+        //   reference lives.
+        unsafe { self.0.data() }
     }
 }
 
@@ -224,51 +215,46 @@ impl<T> Index<usize> for Cells<T> {
     }
 }
 
+/// The elements of all slices that an iterator yields. `flatten` takes twice as many instructions for an element.
+pub(super) struct Flat<'c, T, I> {
+    slices: I,
+    /// The rest of the current slice.
+    elements: slice::Iter<'c, T>,
+}
+
+impl<'c, T, I: Iterator<Item = &'c [T]>> Flat<'c, T, I> {
+    #[inline]
+    pub(super) fn new(slices: I) -> Self {
+        let elements = [].iter();
+        Self { slices, elements }
+    }
+}
+
+impl<'c, T, I: Iterator<Item = &'c [T]>> Iterator for Flat<'c, T, I> {
+    type Item = &'c T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'c T> {
+        loop {
+            if let Some(element) = self.elements.next() {
+                return Some(element);
+            }
+            self.elements = self.slices.next()?.iter();
+        }
+    }
+
+    /// Loops over each slice, so that e.g. a sum needs no check between two elements.
+    #[inline]
+    fn fold<A, F: FnMut(A, &'c T) -> A>(self, first: A, mut f: F) -> A {
+        let first = self.elements.fold(first, &mut f);
+        let of_slice = |sum, slice: &'c [T]| slice.iter().fold(sum, &mut f);
+        self.slices.fold(first, of_slice)
+    }
+}
+
 impl<T: fmt::Debug> fmt::Debug for Cells<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// Why elements could not be put into cells.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CellsError {
-    /// The arena is out of memory or over a limit.
-    Arena(ArenaError),
-    /// An element has a cell that there is not.
-    OutOfRange {
-        /// The cell of the element.
-        cell: usize,
-        /// How many cells there are: the first is 0.
-        cells: usize,
-    },
-}
-
-impl From<ArenaError> for CellsError {
-    fn from(error: ArenaError) -> Self {
-        Self::Arena(error)
-    }
-}
-
-impl fmt::Display for CellsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Arena(error) => error.fmt(f),
-            Self::OutOfRange { cell, cells } => write!(
-                f,
-                "an element has cell {cell}, and there are {cells} cells, numbered from 0"
-            ),
-        }
-    }
-}
-
-impl Error for CellsError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Arena(error) => Some(error),
-            Self::OutOfRange { .. } => None,
-        }
     }
 }
 
@@ -282,8 +268,8 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// [`share_cells_sorted_by_key`](Self::share_cells_sorted_by_key).
     ///
     /// # Panics
-    /// If `cell_of` returns a number that is not below `cells`, or panics, or if the arena is out of memory or
-    /// over a limit. The elements are dropped first.
+    /// If `cell_of` returns a number that is not below `cells`, or panics, or if memory is refused. The elements
+    /// are dropped.
     ///
     /// ```
     /// # use bevy_frame_arena::FrameArenas;
@@ -302,38 +288,18 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         or_fail(self.try_share_cells(cells, cell_of))
     }
 
-    /// Shares the elements in `cells` numbered cells.
-    ///
-    /// # Errors
-    /// If `cell_of` returns a number that is not below `cells`, or if the arena is out of memory or over a
-    /// limit; the elements are dropped then.
-    ///
-    /// # Panics
-    /// If `cell_of` panics; the elements are dropped first.
+    /// Shares as [`share_cells`](Self::share_cells) does, or returns an error and drops the elements.
     #[track_caller]
     pub fn try_share_cells(
         self,
         cells: usize,
         cell_of: impl FnMut(&T) -> usize,
-    ) -> Result<FrameHandle<Cells<T>>, CellsError> {
+    ) -> Result<FrameHandle<Cells<T>>, ArenaError> {
         self.try_share_cells_with(cells, cell_of, |_, _| {})
     }
 
-    /// Shares the elements in `cells` numbered cells, as [`share_cells`](Self::share_cells) does, those of each
-    /// cell sorted by a key. Use it where the order must not depend on which worker was faster.
-    ///
-    /// # Panics
-    /// If `cell_of` returns a number that is not below `cells`, or a closure panics, or if the arena is out of
-    /// memory or over a limit. The elements are dropped first.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArenas;
-    /// let arenas = FrameArenas::default();
-    /// let parity = arenas.collector();
-    /// parity.batch().extend([5, 4, 3, 2, 1]);
-    /// let parity = &arenas[parity.share_cells_sorted_by_key(2, |n| n % 2, |n| *n)];
-    /// assert_eq!((&parity[0], &parity[1]), (&[2, 4][..], &[1, 3, 5][..]));
-    /// ```
+    /// Shares the elements in `cells` numbered cells, as [`share_cells`](Self::share_cells) does, and sorts each
+    /// cell by a key. Use it where the order must not depend on which worker was faster.
     #[track_caller]
     pub fn share_cells_sorted_by_key<K: Ord>(
         self,
@@ -341,27 +307,8 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         cell_of: impl FnMut(&T) -> usize,
         sort_key: impl FnMut(&T) -> K,
     ) -> FrameHandle<Cells<T>> {
-        or_fail(self.try_share_cells_sorted_by_key(cells, cell_of, sort_key))
-    }
-
-    /// Shares the elements in `cells` numbered cells, those of each cell sorted by a key.
-    ///
-    /// # Errors
-    /// If `cell_of` returns a number that is not below `cells`, or if the arena is out of memory or over a
-    /// limit; the elements are dropped then.
-    ///
-    /// # Panics
-    /// If a closure panics; the elements are dropped first.
-    #[track_caller]
-    pub fn try_share_cells_sorted_by_key<K: Ord>(
-        self,
-        cells: usize,
-        cell_of: impl FnMut(&T) -> usize,
-        mut sort_key: impl FnMut(&T) -> K,
-    ) -> Result<FrameHandle<Cells<T>>, CellsError> {
-        self.try_share_cells_with(cells, cell_of, |list, ends| {
-            sort_each(list, ends, &mut sort_key);
-        })
+        let sort = |list: &mut [T], ends: &[u32]| sort_each(list, ends, sort_key);
+        or_fail(self.try_share_cells_with(cells, cell_of, sort))
     }
 
     #[track_caller]
@@ -370,7 +317,11 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         cells: usize,
         mut cell_of: impl FnMut(&T) -> usize,
         finish: impl FnOnce(&mut [T], &[u32]),
-    ) -> Result<FrameHandle<Cells<T>>, CellsError> {
+    ) -> Result<FrameHandle<Cells<T>>, ArenaError> {
+        // Cells are numbered by `u32` while the elements move.
+        if u32::try_from(cells).is_err() {
+            return Err(too_long::<u32>(cells));
+        }
         let arena = self.arenas.local();
         let mut ends = arena.vec();
         let with_zero = cells.checked_add(1).ok_or(too_long::<u32>(cells))?;
@@ -378,27 +329,18 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         let mut list = arena.vec();
         self.try_gather_cells(&mut list, &mut ends, |value, _| match cell_of(value) {
             cell if cell < cells => Ok(cell),
-            cell => Err(CellsError::OutOfRange { cell, cells }),
+            cell => Err(ArenaError::NoSuchCell { cell, cells }),
         })?;
         finish(&mut list, &ends);
         let mut shared = arena.try_boxed(Cells::new(ends.try_share()?))?;
         shared.set_elements(list.try_share()?);
-        Ok(shared.try_share()?)
+        shared.try_share()
     }
 }
 
 /// Sorts the elements of each cell.
-pub(super) fn sort_each<T, K: Ord>(list: &mut [T], ends: &[u32], key: &mut impl FnMut(&T) -> K) {
+pub(super) fn sort_each<T, K: Ord>(list: &mut [T], ends: &[u32], mut key: impl FnMut(&T) -> K) {
     for bounds in ends.windows(2) {
-        list[bounds[0] as usize..bounds[1] as usize].sort_unstable_by_key(&mut *key);
-    }
-}
-
-#[track_caller]
-fn or_fail<H>(result: Result<H, CellsError>) -> H {
-    match result {
-        Ok(handle) => handle,
-        Err(CellsError::Arena(error)) => fail(error),
-        Err(error) => panic!("{error}"),
+        list[bounds[0] as usize..bounds[1] as usize].sort_unstable_by_key(&mut key);
     }
 }

@@ -1,19 +1,19 @@
-//! Many batches become one list. All elements move here, after all of the caller's code that decides on their
-//! order has run; only a sort in place follows the move.
+//! Moves the elements of all batches into one list. The caller's code that determines their order runs before
+//! they move, except for a sort in place.
 #![expect(unsafe_code, reason = "moves elements between raw memory")]
 
 use std::cmp::Ordering;
 use std::mem::{self, MaybeUninit};
 use std::ptr::{self, NonNull};
 
-use super::batch::{Header, Kind, Part, too_long};
+use super::batch::{Kind, Part};
 use super::{FrameCollector, drop_each};
-use crate::arena::FrameArena;
+use crate::arena::{FrameArena, too_long};
 use crate::containers::FrameVec;
 use crate::error::ArenaError;
 use crate::panics::FirstPanic;
 
-/// Sorted runs are merged, if there are no more than this; otherwise, all elements are sorted.
+/// The most sorted runs that are merged. If there are more, all elements are sorted.
 const MERGED_RUNS: usize = 8;
 
 /// Memory into which a collector can move its elements: a `&mut Vec`, a `&mut FrameVec`, or a
@@ -34,7 +34,7 @@ mod sealed {
         /// Takes over the elements.
         ///
         /// # Safety
-        /// `try_room(len)` was called last, and all of that room must be initialised.
+        /// The last call must have been `try_room(len)`, and all of that room must be initialised.
         unsafe fn filled(self, len: usize) -> Self::Filled;
     }
 }
@@ -88,68 +88,42 @@ impl<'r, T> sealed::Target<T> for &'r mut [MaybeUninit<T>] {
 }
 
 impl<T: Send> FrameCollector<'_, T> {
-    /// Moves all elements to `target`: batches that have a number in its order, then the others in any.
+    /// Moves all elements to `target`, in the order of `compare`. Without `compare`, numbered batches come first,
+    /// in the order of their numbers, and then the others in arbitrary order.
     #[track_caller]
     pub(super) fn try_gather<G: GatherInto<T>>(
         mut self,
         mut target: G,
-    ) -> Result<G::Filled, ArenaError> {
-        let scratch = self.arenas.scratch();
-        let parts = self.try_list(&scratch)?;
-        let len = try_len(&parts)?;
-        // SAFETY: these are all parts of the collector, which is forgotten below.
-        unsafe { move_parts(&parts, target.try_room(len)?) };
-        drop(parts);
-        self.forget_batches();
-        // SAFETY: the room was filled.
-        Ok(unsafe { target.filled(len) })
-    }
-
-    /// Moves all elements to `target`, sorted.
-    ///
-    /// The batches of a `par_iter` are mostly parts of one list that is sorted, or reversed: entities are, in
-    /// the order of a query. Put in the order of their first elements, they are that list; those of several
-    /// archetypes are a sorted run each.
-    #[track_caller]
-    pub(super) fn try_gather_sorted<G: GatherInto<T>>(
-        mut self,
-        mut target: G,
-        mut compare: impl FnMut(&T, &T) -> Ordering,
+        mut compare: Option<impl FnMut(&T, &T) -> Ordering>,
     ) -> Result<G::Filled, ArenaError> {
         let scratch = self.arenas.scratch();
         let mut parts = self.try_list(&scratch)?;
-        let len = try_len(&parts)?;
+        let len = try_len(parts.iter().flat_map(Part::slices))?;
         let room = target.try_room(len)?;
-        // The first part of several elements tells the direction.
-        let is_reversed = parts
-            .iter()
-            .map(|part| compare(part.first, part.last))
-            .find(|order| order.is_ne())
-            .is_some_and(Ordering::is_gt);
-        let order = if is_reversed {
-            try_arrange(&mut parts, len, &scratch, &mut |a, b| compare(b, a))?
-        } else {
-            try_arrange(&mut parts, len, &scratch, &mut compare)?
+        let (order, is_reversed) = match &mut compare {
+            Some(compare) => try_arrange(&mut parts, len, &scratch, compare)?,
+            None => (Order::OfParts, false),
         };
         if let Order::Merged(values) = &order {
             // SAFETY:
             // - a merge of lists has each of their elements once, whatever `compare` returns;
-            // - these are all elements of the collector, which is forgotten below.
+            // - these are all elements of the collector, whose batches are forgotten below.
             unsafe { move_each(values, room) };
         } else {
-            // SAFETY: these are all parts of the collector, which is forgotten below; sorting them has not lost
-            // any.
+            // SAFETY: these are all parts of the collector, whose batches are forgotten below; sorting the parts
+            // has not lost any.
             unsafe { move_parts(&parts, room) };
         }
         let is_sorted = !matches!(order, Order::None);
         drop(order);
         drop(parts);
         drop(scratch);
-        self.forget_batches();
+        // From here on, their new owner drops the elements.
+        self.registered.clear();
         if is_reversed {
             room.reverse();
         }
-        if !is_sorted {
+        if let (false, Some(compare)) = (is_sorted, compare) {
             // SAFETY: all of it was filled.
             let sorted = DropEach(unsafe { room.assume_init_mut() });
             sorted.0.sort_unstable_by(compare);
@@ -161,22 +135,19 @@ impl<T: Send> FrameCollector<'_, T> {
 
     /// Moves all elements into one list, in the order of their cells.
     ///
-    /// `assign` is called once for each element and returns its cell. `ends` starts with a zero, and has one
-    /// number for each cell behind that, which may be added by `assign` and must not be changed by it.
-    /// Afterwards cell `n` is `ends[n]..ends[n + 1]`.
+    /// `assign` is called once for each element and returns its cell. `ends` must be a zero, followed by one zero
+    /// for each cell. `assign` may append zeros for new cells, and must not change the other entries. Afterwards
+    /// cell `n` is `ends[n]..ends[n + 1]`.
     #[cfg_attr(feature = "sites", track_caller)]
-    pub(super) fn try_gather_cells<'l, E: From<ArenaError>>(
+    pub(super) fn try_gather_cells<'l>(
         mut self,
         list: &mut FrameVec<'l, T>,
         ends: &mut FrameVec<'_, u32>,
-        mut assign: impl FnMut(&T, &mut FrameVec<'_, u32>) -> Result<usize, E>,
-    ) -> Result<(), E> {
+        mut assign: impl FnMut(&T, &mut FrameVec<'_, u32>) -> Result<usize, ArenaError>,
+    ) -> Result<(), ArenaError> {
+        let len = self.try_count_in_cells()?;
         let scratch = self.arenas.scratch();
         let parts = self.try_list(&scratch)?;
-        let len = try_len(&parts)?;
-        if u32::try_from(len).is_err() {
-            return Err(too_long::<T>(len).into());
-        }
         let mut cells = scratch.try_vec_with_capacity(len)?;
         for values in parts.iter().flat_map(Part::slices) {
             for value in values {
@@ -187,7 +158,8 @@ impl<T: Send> FrameCollector<'_, T> {
         }
         let mut sum = 0;
         for count in &mut ends[1..] {
-            // From now on it is where the next element of the cell goes, and in the end the end of the cell.
+            // From here on, the entry is the index of the cell's next element. After the last element it is the
+            // end of the cell.
             sum += mem::replace(count, sum);
         }
         assert_eq!(sum as usize, len, "each element was counted once");
@@ -199,23 +171,30 @@ impl<T: Send> FrameCollector<'_, T> {
             rest = others;
             for (value, cell) in values.iter().zip(cells) {
                 let next = &mut ends[*cell as usize + 1];
-                // SAFETY: each element moves once, and the collector is forgotten below. Nothing panics before
-                // that: each place was counted, and so is in bounds.
+                // SAFETY: each element moves once, and the batches are forgotten below. Nothing panics before
+                // that: each slot was counted, so its index is in bounds.
                 room[*next as usize].write(unsafe { ptr::read(value) });
                 *next += 1;
             }
         }
         drop(cells);
         drop(parts);
-        self.forget_batches();
-        // SAFETY: each cell has as many places as elements, and all places together are the room.
+        // From here on, their new owner drops the elements.
+        self.registered.clear();
+        // SAFETY: each cell has one slot for each element, and all slots together are the room.
         unsafe { list.set_len(len) };
         Ok(())
     }
 
-    /// The elements have moved: from now on somebody else drops them.
-    fn forget_batches(&mut self) {
-        *self.head.get_mut() = ptr::null_mut();
+    /// Returns the number of elements, or an error if it exceeds `u32`, the type of the ends of cells.
+    pub(super) fn try_count_in_cells(&mut self) -> Result<usize, ArenaError> {
+        // Not `try_len`: with it, the loop over the elements takes an instruction more for each.
+        let lens = self.parts().flat_map(|part| part.slices()).map(<[T]>::len);
+        let len = lens.fold(0, usize::saturating_add);
+        if u32::try_from(len).is_err() {
+            return Err(too_long::<T>(len));
+        }
+        Ok(len)
     }
 
     /// Lists the batches that are not empty, in the order of their numbers.
@@ -229,33 +208,48 @@ impl<T: Send> FrameCollector<'_, T> {
         }
         Ok(parts)
     }
-
-    pub(super) fn try_len(&mut self) -> Result<usize, ArenaError> {
-        sum_of::<T>(self.batches().flat_map(Header::slices).map(NonNull::len))
-    }
 }
 
-fn try_len<T>(parts: &[Part<'_, T>]) -> Result<usize, ArenaError> {
-    sum_of::<T>(parts.iter().flat_map(Part::slices).map(<[T]>::len))
+fn try_len<'s, T: 's>(slices: impl Iterator<Item = &'s [T]>) -> Result<usize, ArenaError> {
+    let len = slices.map(<[T]>::len).try_fold(0, usize::checked_add);
+    len.ok_or_else(|| too_long::<T>(usize::MAX))
 }
 
-fn sum_of<T>(mut lens: impl Iterator<Item = usize>) -> Result<usize, ArenaError> {
-    lens.try_fold(0_usize, usize::checked_add)
-        .ok_or_else(|| too_long::<T>(usize::MAX))
-}
-
-/// How the elements of all parts come to be sorted.
+/// The state of the order, before the elements move.
 enum Order<'s, T> {
-    /// The parts have this order.
+    /// The elements are in order if the parts are copied one after the other.
     OfParts,
-    /// The elements in order.
+    /// References to all elements, in order.
     Merged(FrameVec<'s, &'s T>),
-    /// A part is not sorted itself, or there are too many runs to merge.
+    /// Unknown: a part is not sorted itself, or there are too many runs to merge.
     None,
 }
 
-/// Puts parts in an order in which they are as few sorted runs as possible, and merges those.
+/// Orders the parts so that they form few sorted runs, merges the runs, and returns whether the result is
+/// reversed.
+///
+/// The batches of a `par_iter` are usually parts of one sorted or reversed list, e.g. of entities in the order
+/// of a query. Ordered by their first elements, they form that list again. With several archetypes, each
+/// archetype is a sorted run.
 fn try_arrange<'s, T>(
+    parts: &mut [Part<'s, T>],
+    len: usize,
+    scratch: &'s FrameArena,
+    compare: &mut impl FnMut(&T, &T) -> Ordering,
+) -> Result<(Order<'s, T>, bool), ArenaError> {
+    // The first part whose first and last elements differ determines the direction.
+    let mut directions = parts.iter().map(|part| compare(part.first, part.last));
+    let is_reversed = directions.find(|order| order.is_ne()) == Some(Ordering::Greater);
+    // One closure for both directions would test the direction at each comparison.
+    let order = if is_reversed {
+        try_join(parts, len, scratch, &mut |a, b| compare(b, a))
+    } else {
+        try_join(parts, len, scratch, compare)
+    };
+    Ok((order?, is_reversed))
+}
+
+fn try_join<'s, T>(
     parts: &mut [Part<'s, T>],
     len: usize,
     scratch: &'s FrameArena,
@@ -268,7 +262,8 @@ fn try_arrange<'s, T>(
     })
 }
 
-/// Puts parts in an order in which they are as few sorted runs as possible, and returns how many.
+/// Orders the parts so that they form few sorted runs, and returns the number of runs. Returns `None` if a part
+/// is not sorted, or if there are more than [`MERGED_RUNS`].
 fn sort_parts<T>(
     parts: &mut [Part<'_, T>],
     compare: &mut impl FnMut(&T, &T) -> Ordering,
@@ -298,7 +293,7 @@ fn sort_parts<T>(
     Some(count)
 }
 
-/// Lists the elements of sorted runs in order.
+/// Merges sorted runs, and returns references to the elements in order.
 fn try_merge<'s, T>(
     parts: &[Part<'s, T>],
     len: usize,
@@ -340,30 +335,34 @@ fn try_merge<'s, T>(
     Ok(from)
 }
 
-/// Fills the room.
+/// Copies the elements of all parts into the room.
 ///
 /// # Safety
-/// The caller must forget the elements of `parts` before anything else can happen to them.
+/// If this returns, the caller must forget the elements of `parts` before they are used or dropped.
 ///
 /// # Panics
-/// If the room has another length than the parts, before anything moves.
+/// If the room and the parts differ in length. Some elements may have been copied before that; the collector
+/// still owns all of them.
 unsafe fn move_parts<T>(parts: &[Part<'_, T>], room: &mut [MaybeUninit<T>]) {
     let mut rest = room;
     for values in parts.iter().flat_map(Part::slices) {
         let (slots, others) = rest.split_at_mut(values.len());
         let (from, to) = (values.as_ptr().cast(), slots.as_mut_ptr());
-        // SAFETY: there are as many slots as values, and fresh memory does not overlap the collector's.
+        // SAFETY: there are as many slots as values, and the target's memory does not overlap the collector's.
         unsafe { ptr::copy_nonoverlapping(from, to, slots.len()) };
         rest = others;
     }
     assert!(rest.is_empty(), "there is an element for each slot");
 }
 
-/// Fills the room.
+/// Copies the elements into the room.
 ///
 /// # Safety
-/// `values` must not have an element twice, and the caller must forget them before anything else can happen to
-/// them.
+/// `values` must not contain an element twice. If this returns, the caller must forget the elements before they
+/// are used or dropped.
+///
+/// # Panics
+/// If the room and `values` differ in length, before anything is copied.
 unsafe fn move_each<T>(values: &[&T], room: &mut [MaybeUninit<T>]) {
     assert_eq!(
         values.len(),
@@ -376,13 +375,13 @@ unsafe fn move_each<T>(values: &[&T], room: &mut [MaybeUninit<T>]) {
     }
 }
 
-/// Elements that are dropped if their order panics, also when destructors panic as well.
+/// Drops the elements if a comparison panics, even if destructors panic as well.
 struct DropEach<'r, T>(&'r mut [T]);
 
 impl<T> Drop for DropEach<'_, T> {
     fn drop(&mut self) {
         let mut panic = FirstPanic::default();
-        // SAFETY: the elements are valid, and end here: the slots are not taken over.
+        // SAFETY: the elements are valid, and are not used again: the target does not take them over.
         unsafe { drop_each(NonNull::from(&mut *self.0), &mut panic) };
         panic.resume();
     }

@@ -1,4 +1,4 @@
-//! The scratch arenas of one thread, and which of them are free.
+//! The scratch arenas of one thread, and the list of free ones.
 #![expect(unsafe_code, reason = "links arenas by raw pointers")]
 
 use std::cell::Cell;
@@ -12,14 +12,14 @@ use crate::stamp::{Stamp, UNSET};
 
 type Link = Option<NonNull<Slot>>;
 
-/// An arena, and its places in the lists of its stack.
+/// An arena, and its links in the lists of its stack.
 pub(super) struct Slot {
     pub(super) arena: FrameArena,
-    /// The next free slot; of no meaning while a guard has this one.
+    /// The next free slot. It is meaningless while a guard has this one.
     next_free: Cell<Link>,
     /// The slot that was made before this one.
     made_before: Link,
-    /// The stamp of the arena when it was last looked at.
+    /// The stamp of the arena at the last call of [`give_idle_blocks`](Stack::give_idle_blocks).
     last_stamp: Stamp,
 }
 
@@ -34,43 +34,43 @@ impl Slot {
     }
 }
 
-/// The arenas of the thread that claimed the stack, until the period ends.
+/// The scratch arenas of the thread that has claimed the stack. The claim ends with the period.
 #[derive(Default)]
 pub(super) struct Stack {
     free: Cell<Link>,
     last_made: Cell<Link>,
     made: Cell<usize>,
-    /// The sum of the high watermarks of its arenas, as of the last end of a period.
+    /// The sum of the high watermarks of its arenas at the end of the last period.
     high_watermark_bytes: Cell<usize>,
 }
 
-// SAFETY: the slots are owned by the stack, and neither they nor the arenas in them have a thread
-// affinity: an arena is `Send`.
+// SAFETY: the stack owns its slots, and neither they nor their arenas have thread affinity: an arena is
+// `Send`.
 unsafe impl Send for Stack {}
 
-// SAFETY: through `&Stack`, threads that are not the owner reach nothing: the cells are used by
-// unsafe methods that ask for the owner, or for the end of all claims.
+// SAFETY: through `&Stack`, threads other than the owner reach nothing: other modules can use the cells only
+// through unsafe methods, which require that the caller is the owner or that no thread uses the stack.
 unsafe impl Sync for Stack {}
 
 impl Stack {
     /// Takes a free slot.
     ///
     /// # Safety
-    /// The calling thread has claimed the stack.
+    /// The calling thread must have claimed the stack.
     #[inline]
     pub(super) unsafe fn pop(&self) -> Link {
         let slot = self.free.get()?;
-        // SAFETY: slots live as long as their stack, and a free one is borrowed by nobody.
+        // SAFETY: slots live as long as their stack, and a free one is not borrowed.
         let next = unsafe { slot.as_ref() }.next_free.get();
         self.free.set(next);
         Some(slot)
     }
 
-    /// Makes a slot free.
+    /// Adds a slot to the free ones.
     ///
     /// # Safety
-    /// - The calling thread has claimed the stack;
-    /// - `slot` is one of this stack, not free, and not used again by the caller.
+    /// - The calling thread must have claimed the stack;
+    /// - `slot` must belong to this stack, must not be free, and must not be used again by the caller.
     #[inline]
     pub(super) unsafe fn push(&self, slot: NonNull<Slot>) {
         // SAFETY: slots live as long as their stack, and the caller gives this one up.
@@ -78,26 +78,26 @@ impl Stack {
         self.free.set(Some(slot));
     }
 
-    /// Adds a slot, and takes it.
+    /// Adds a new slot and returns it. It is not free before it is pushed.
     ///
     /// # Safety
-    /// The calling thread has claimed the stack.
+    /// The calling thread must have claimed the stack.
     pub(super) unsafe fn add(&self, slot: Slot) -> NonNull<Slot> {
-        // The global allocator may take scratch meanwhile: the list is read after that.
+        // The global allocator may itself take scratch, so the list is read after the allocation.
         let mut slot = NonNull::from(Box::leak(Box::new(slot)));
-        // SAFETY: it was just made, and nobody else knows it.
+        // SAFETY: the slot was just made, and nothing else refers to it.
         unsafe { slot.as_mut() }.made_before = self.last_made.get();
         self.last_made.set(Some(slot));
         self.made.set(self.made.get() + 1);
         slot
     }
 
-    /// Takes back what was forgotten, and returns by how much the sum of the high watermarks has
-    /// risen. Who took them is added to `sites`.
+    /// Recovers the arenas of forgotten guards, and adds the sites that took scratch to `sites`. Returns the
+    /// increase of the sum of high watermarks.
     ///
     /// # Safety
-    /// No thread uses the stack, and no guard of it lives: the caller holds the `&mut` of what
-    /// lends the stacks.
+    /// No thread may use the stack, and no guard of it may live: the caller must hold the `&mut` of the
+    /// lender of the stacks.
     pub(super) unsafe fn end_period(
         &self,
         sites: &mut Vec<SiteUsage>,
@@ -118,15 +118,15 @@ impl Stack {
         sum - self.high_watermark_bytes.replace(sum)
     }
 
-    /// Gives the blocks of arenas back that were not used since the last call.
+    /// Gives back the blocks of arenas that were not used since the last call.
     ///
     /// # Safety
-    /// As for [`end_period`](Self::end_period); all arenas must be empty.
+    /// As for [`end_period`](Self::end_period). In addition, all arenas must be empty.
     pub(super) unsafe fn give_idle_blocks(&self, to: &mut Returning<'_>) {
         self.for_each_slot(|mut slot| {
-            // SAFETY: each slot comes once, lives as long as its stack, and no guard has it.
+            // SAFETY: each slot is visited once, lives as long as its stack, and no guard has it.
             let slot = unsafe { slot.as_mut() };
-            // Each use of an arena ends with a reset, which gives it another stamp.
+            // Each use of an arena ends with a reset, which changes its stamp.
             let stamp = slot.arena.stamp();
             if mem::replace(&mut slot.last_stamp, stamp) == stamp {
                 slot.arena.give_blocks(to);
@@ -140,7 +140,7 @@ impl Stack {
     /// As for [`end_period`](Self::end_period).
     pub(super) unsafe fn for_each_arena(&self, mut work: impl FnMut(&mut FrameArena)) {
         self.for_each_slot(|mut slot| {
-            // SAFETY: each slot comes once, lives as long as its stack, and no guard has it.
+            // SAFETY: each slot is visited once, lives as long as its stack, and no guard has it.
             work(&mut unsafe { slot.as_mut() }.arena);
         });
     }
@@ -158,7 +158,7 @@ impl Stack {
         count
     }
 
-    /// Takes back the arenas of guards that were forgotten.
+    /// Resets all arenas and makes their slots free, including those of forgotten guards.
     ///
     /// # Safety
     /// As for [`end_period`](Self::end_period).
@@ -166,8 +166,8 @@ impl Stack {
     unsafe fn recover(&self, panic: &mut FirstPanic) {
         let mut free = None;
         self.for_each_slot(|mut link| {
-            // SAFETY: each slot comes once; what borrowed a forgotten guard has ended with the
-            // borrow of the arenas.
+            // SAFETY: each slot is visited once, and all borrows of a forgotten guard ended with the borrow
+            // of the arenas.
             let slot = unsafe { link.as_mut() };
             panic.catch(|| slot.arena.reset());
             slot.next_free.set(free);
@@ -191,8 +191,8 @@ impl Drop for Stack {
     fn drop(&mut self) {
         self.for_each_slot(|slot| {
             // SAFETY:
-            // - it was leaked from a box in `add`;
-            // - each is visited once, and the stack with its lists ends here.
+            // - `add` leaked the slot from a box;
+            // - each slot is visited once, and the stack ends here with its lists.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         });
     }

@@ -1,253 +1,110 @@
-//! Inserting and removing in the middle of a list.
-#![expect(unsafe_code, reason = "moves elements within raw memory")]
+//! Inserting into a list and removing from it, and the iterators that move elements out.
+#![expect(unsafe_code, reason = "moves elements within and out of raw memory")]
 
-use std::iter;
+use std::fmt;
+use std::iter::{self, FusedIterator};
 use std::mem::{self, ManuallyDrop};
 use std::ops::{Range, RangeBounds};
 use std::ptr::{self, NonNull};
+use std::slice;
 
-use super::{FrameDrain, FrameIntoIter, FrameVec};
+use super::FrameVec;
 use crate::containers::checked_range;
+use crate::containers::raw::RawBuffer;
 
 /// # Inserting and removing
+///
+/// As for [`Vec`], an index or range that is out of bounds is a panic.
 impl<'a, T> FrameVec<'a, T> {
     /// Inserts an element before the one at `index`, and moves all behind it.
-    ///
-    /// # Panics
-    /// If `index` is beyond the length, or the arena out of memory or over a limit; see
-    /// [`ArenaError`](crate::ArenaError).
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect(['a', 'c']);
-    /// list.insert(1, 'b');
-    /// assert_eq!(list, ['a', 'b', 'c']);
-    /// ```
     #[track_caller]
     pub fn insert(&mut self, index: usize, value: T) {
-        let place = checked_range(index..index, self.len);
+        let range = checked_range(index..index, self.len);
         self.reserve(1);
         let value = ManuallyDrop::new(value);
         // SAFETY: there is room for one more, and the value is not used again.
-        unsafe { self.overwrite(place, NonNull::from(&*value), 1) };
+        unsafe { self.overwrite(range, &raw const *value, 1) };
     }
 
     /// Removes the element at `index`, and moves all behind it.
-    ///
-    /// # Panics
-    /// If `index` is not below the length.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2, 3]);
-    /// assert_eq!(list.remove(0), 1);
-    /// assert_eq!(list, [2, 3]);
-    /// ```
     #[track_caller]
     pub fn remove(&mut self, index: usize) -> T {
-        let place = checked_range(index..=index, self.len);
-        // SAFETY: the index is below the length.
-        let removed = unsafe { self.place(index) };
-        // SAFETY: the element is initialised, and all behind it move over it now.
-        let removed = unsafe { removed.read() };
+        let range = checked_range(index..=index, self.len);
+        // SAFETY: the element is initialised, and the elements behind it move over it now.
+        let removed = unsafe { self.slot(index).read() };
         // SAFETY: the element has moved out, and none takes its place.
-        unsafe { self.overwrite(place, NonNull::dangling(), 0) };
+        unsafe { self.overwrite(range, ptr::dangling(), 0) };
         removed
     }
 
-    /// Removes the element at `index`, and puts the last one in its place.
-    ///
-    /// # Panics
-    /// If `index` is not below the length.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2, 3]);
-    /// assert_eq!(list.swap_remove(0), 1);
-    /// assert_eq!(list, [3, 2]);
-    /// ```
+    /// Removes the element at `index`, and moves the last one into its place.
     #[track_caller]
     pub fn swap_remove(&mut self, index: usize) -> T {
         checked_range(index..=index, self.len);
-        self.len -= 1;
-        // SAFETY: the index of the last element is in bounds.
-        let last = unsafe { self.place(self.len) };
-        // SAFETY: the element is there, and given up with the old length.
-        let last = unsafe { last.read() };
-        if index == self.len {
-            return last;
-        }
-        std::mem::replace(&mut self[index], last)
+        let last = self.len - 1;
+        self.swap(index, last);
+        self.pop().expect("the list is not empty")
     }
 
-    /// Removes some elements and returns an iterator over them. Those that are not taken from it
-    /// are dropped with it.
-    ///
-    /// # Panics
-    /// If the range is out of bounds.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect(0..5);
-    /// assert!(list.drain(1..3).eq([1, 2]));
-    /// assert_eq!(list, [0, 3, 4]);
-    /// ```
+    /// Removes a range of elements and returns an iterator over them. Elements that are not taken from
+    /// it are dropped with it.
     #[track_caller]
     pub fn drain(&mut self, range: impl RangeBounds<usize>) -> FrameDrain<'_, 'a, T> {
         let range = checked_range(range, self.len);
         FrameDrain::new(self, range)
     }
 
-    /// Moves everything from `at` on into a new list of the same arena.
-    ///
-    /// # Panics
-    /// If `at` is beyond the length, or the arena out of memory or over a limit; see
-    /// [`ArenaError`](crate::ArenaError).
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut head = arena.collect(0..4);
-    /// let tail = head.split_off(3);
-    /// assert_eq!((head.len(), tail.len()), (3, 1));
-    /// ```
+    /// Moves all elements from `at` on into a new list of the same arena.
     #[track_caller]
     pub fn split_off(&mut self, at: usize) -> Self {
-        let count = checked_range(at.., self.len).len();
-        let mut tail = Self::with_capacity_in(count, self.arena());
-        self.len = at;
-        // SAFETY: `at` is not beyond the old length.
-        let from = unsafe { self.place(at) };
-        // SAFETY:
-        // - `count` elements are initialised, and were given up with the old length;
-        // - the new list has room for them, in memory of its own.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), tail.as_mut_ptr(), count) };
-        tail.len = count;
+        let mut tail = self
+            .arena()
+            .vec_with_capacity(checked_range(at.., self.len).len());
+        tail.extend(self.drain(at..));
         tail
     }
 
-    /// Replaces a range by what an iterator yields, and returns the elements that were in it.
-    ///
-    /// Unlike that of `Vec`, it is done when it returns, whatever becomes of the iterator it
-    /// returns: the new elements are collected first, so they take memory for a moment, as do the
-    /// old ones until they are dropped.
-    ///
-    /// # Panics
-    /// If the range is out of bounds, or the arena out of memory or over a limit; see
-    /// [`ArenaError`](crate::ArenaError). The list is unchanged then.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2, 3, 4]);
-    /// let old = list.splice(1..3, [20, 25, 30]);
-    /// assert!(old.eq([2, 3]));
-    /// assert_eq!(list, [1, 20, 25, 30, 4]);
-    /// ```
-    #[track_caller]
-    pub fn splice(
-        &mut self,
-        range: impl RangeBounds<usize>,
-        replace_with: impl IntoIterator<Item = T>,
-    ) -> FrameIntoIter<'a, T> {
-        let range = checked_range(range, self.len);
-        let mut new = self.arena().collect(replace_with);
-        let mut old = Self::with_capacity_in(range.len(), self.arena());
-        self.reserve(new.len.saturating_sub(range.len()));
-
-        // From here on nothing fails and no foreign code runs.
-        // SAFETY: the range is in bounds.
-        let from = unsafe { self.place(range.start) };
-        // SAFETY: the elements of the range move to a list with room for them.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), old.as_mut_ptr(), range.len()) };
-        old.len = range.len();
-        let added = mem::take(&mut new.len);
-        // SAFETY: the range has moved out, there is room, and the new elements were given up.
-        unsafe { self.overwrite(range, new.buffer.start(), added) };
-        old.into_iter()
-    }
-
-    /// Moves elements into the place of a range that has moved out, and the elements behind it.
+    /// Replaces a range that has moved out by other elements, and moves the elements behind it.
     ///
     /// # Safety
-    /// - `range` is in bounds, and its elements are not used again;
-    /// - there is room for `added - range.len()` more elements;
-    /// - `added` initialised elements are at `from`, outside of the list, and not used again.
+    /// - `range` must be in bounds, and its elements must not be used again;
+    /// - there must be room for `added - range.len()` more elements;
+    /// - `added` initialised elements must lie at `from`, outside of the list, and not be used again.
     #[inline]
     pub(in crate::containers) unsafe fn overwrite(
         &mut self,
         range: Range<usize>,
-        from: NonNull<T>,
+        from: *const T,
         added: usize,
     ) {
         let behind = self.len - range.end;
-        // SAFETY: the range is in bounds.
-        let place = unsafe { self.place(range.start) }.as_ptr();
-        // SAFETY: the end of the range is in bounds.
-        let tail = unsafe { place.add(range.len()) };
-        // SAFETY: the capacity has room for `added` elements and those behind the range.
-        let new_tail = unsafe { place.add(added) };
-        // SAFETY: as many elements are behind the range, and there is room for them.
-        unsafe { ptr::copy(tail, new_tail, behind) };
+        let gap = self.slot(range.start);
+        // SAFETY: as many elements are behind the range, and there is room for them and those added.
+        unsafe { ptr::copy(self.slot(range.end), gap.wrapping_add(added), behind) };
         // SAFETY: the gap is as long as the new elements, which are not part of the list.
-        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), place, added) };
+        unsafe { ptr::copy_nonoverlapping(from, gap, added) };
         self.len = range.start + added + behind;
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect(0..6);
-    /// list.retain(|n| n % 2 == 0);
-    /// assert_eq!(list, [0, 2, 4]);
-    /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.retain_mut(|element| keep(element));
     }
 
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
     ///
-    /// If `keep` or a destructor panics, the elements not looked at yet are kept.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut lives = arena.collect([1, 2, 3]);
-    /// lives.retain_mut(|left| {
-    ///     *left -= 1;
-    ///     *left > 0
-    /// });
-    /// assert_eq!(lives, [1, 2]);
-    /// ```
+    /// If `keep` or a destructor panics, the elements not visited yet are kept.
     pub fn retain_mut(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut sieve = Sieve::new(self, ..);
-        while let Some([_, element]) = sieve.look() {
-            // SAFETY: the element is there, and nothing else refers to it.
-            let kept = keep(unsafe { &mut *element });
-            sieve.decide(kept);
+        while let Some((_, element)) = sieve.look() {
+            let is_kept = keep(element);
+            sieve.decide(is_kept);
         }
     }
 
     /// Returns an iterator that removes the elements of a range for which `take` returns `true`.
     ///
-    /// Elements that it has not come to when it is dropped are kept.
-    ///
-    /// # Panics
-    /// If the range is out of bounds.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect(0..6);
-    /// assert!(list.extract_if(1.., |n| *n % 2 == 0).eq([2, 4]));
-    /// assert_eq!(list, [0, 1, 3, 5]);
-    /// ```
+    /// Elements that it has not reached when it is dropped are kept.
     #[track_caller]
     pub fn extract_if(
         &mut self,
@@ -256,9 +113,8 @@ impl<'a, T> FrameVec<'a, T> {
     ) -> impl Iterator<Item = T> {
         let mut sieve = Sieve::new(self, range);
         iter::from_fn(move || {
-            while let Some([_, element]) = sieve.look() {
-                // SAFETY: the element is initialised, and nothing else refers to it.
-                if take(unsafe { &mut *element }) {
+            while let Some((_, element)) = sieve.look() {
+                if take(element) {
                     return Some(sieve.take());
                 }
                 sieve.decide(true);
@@ -268,14 +124,6 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops each element that is equal to the one before it.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 1, 2, 1]);
-    /// list.dedup();
-    /// assert_eq!(list, [1, 2, 1]);
-    /// ```
     pub fn dedup(&mut self)
     where
         T: PartialEq,
@@ -284,40 +132,16 @@ impl<'a, T> FrameVec<'a, T> {
     }
 
     /// Drops each element whose key is that of the one before it.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([10, 11, 20]);
-    /// list.dedup_by_key(|n| *n / 10);
-    /// assert_eq!(list, [10, 20]);
-    /// ```
     pub fn dedup_by_key<K: PartialEq>(&mut self, mut key: impl FnMut(&mut T) -> K) {
         self.dedup_by(|element, before| key(element) == key(before));
     }
 
-    /// Drops each element for which `same` returns `true`; it gets the element and the one kept
-    /// before it.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut words = arena.collect(["a", "A", "b"]);
-    /// words.dedup_by(|word, before| word.eq_ignore_ascii_case(before));
-    /// assert_eq!(words, ["a", "b"]);
-    /// ```
+    /// Drops each element for which `same` returns `true`. Its arguments are the element and the one
+    /// kept before it.
     pub fn dedup_by(&mut self, mut same: impl FnMut(&mut T, &mut T) -> bool) {
         let mut sieve = Sieve::new(self, ..);
-        while let Some([before, element]) = sieve.look() {
-            if sieve.kept == 0 {
-                sieve.decide(true);
-                continue;
-            }
-            // SAFETY: the element is there, and nothing else refers to it.
-            let element = unsafe { &mut *element };
-            // SAFETY: as above; one was kept, at a place before the element's.
-            let before = unsafe { &mut *before };
-            let is_same = same(element, before);
+        while let Some((before, element)) = sieve.look() {
+            let is_same = before.is_some_and(|before| same(element, before));
             sieve.decide(!is_same);
         }
     }
@@ -325,8 +149,8 @@ impl<'a, T> FrameVec<'a, T> {
 
 /// A list from which elements are removed one by one.
 ///
-/// Kept ones are at the start, then a gap, then those not looked at. The list itself is empty in
-/// the meantime; the end of the sieve, also by a panic, closes the gap and restores the length.
+/// Kept elements are at the start, then there is a gap, then the elements not visited. The list itself
+/// is empty meanwhile; dropping the sieve, even by a panic, closes the gap and restores the length.
 struct Sieve<'v, 'a, T> {
     vec: &'v mut FrameVec<'a, T>,
     /// The length of the list before.
@@ -348,17 +172,18 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
         }
     }
 
-    /// Returns the places of the last element that was kept and of the next one, if there is one.
-    /// If none was kept, the first of the two is that of the list's start.
+    /// Returns the element that was kept last, if one was, and the next one, if there is one.
     #[inline]
-    fn look(&mut self) -> Option<[*mut T; 2]> {
+    fn look(&mut self) -> Option<(Option<&mut T>, &mut T)> {
         if self.left.is_empty() {
             return None;
         }
-        // SAFETY: both indices are in bounds.
-        let [before, next] = [self.kept.saturating_sub(1), self.left.start]
-            .map(|index| unsafe { self.vec.place(index) });
-        Some([before.as_ptr(), next.as_ptr()])
+        let last = self.kept.checked_sub(1).map(|last| self.vec.slot(last));
+        // SAFETY: the elements before `kept` are initialised, and nothing else refers to them.
+        let last = last.map(|last| unsafe { &mut *last });
+        // SAFETY: the elements not visited are initialised. They are not those that were kept.
+        let next = unsafe { &mut *self.vec.slot(self.left.start) };
+        Some((last, next))
     }
 
     /// Keeps or drops the next element. There must be one.
@@ -371,10 +196,8 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
             return;
         }
         if self.kept + 1 < self.left.start {
-            // SAFETY: the index is in bounds.
-            let place = unsafe { self.vec.place(self.kept) };
-            // SAFETY: the element moves into the gap, to another place.
-            unsafe { ptr::copy_nonoverlapping(element.as_ptr(), place.as_ptr(), 1) };
+            // SAFETY: the element moves into the gap, to another slot.
+            unsafe { ptr::copy_nonoverlapping(element, self.vec.slot(self.kept), 1) };
         }
         self.kept += 1;
     }
@@ -386,11 +209,10 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
         unsafe { self.pass().read() }
     }
 
-    /// Passes by the next element: from here on it is the caller's, also if its destructor panics.
+    /// Passes by the next element: from here on it is the caller's, even if its destructor panics.
     #[inline(always)]
-    fn pass(&mut self) -> NonNull<T> {
-        // SAFETY: the index is in bounds.
-        let element = unsafe { self.vec.place(self.left.start) };
+    fn pass(&mut self) -> *mut T {
+        let element = self.vec.slot(self.left.start);
         self.left.start += 1;
         element
     }
@@ -399,12 +221,161 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
 impl<T> Drop for Sieve<'_, '_, T> {
     fn drop(&mut self) {
         let behind = self.len - self.left.start;
-        // SAFETY: the index is in bounds, or the end.
-        let from = unsafe { self.vec.place(self.left.start) };
-        // SAFETY: the index is in bounds, or the end.
-        let to = unsafe { self.vec.place(self.kept) };
-        // SAFETY: those not looked at are initialised; they move behind those that were kept.
-        unsafe { ptr::copy(from.as_ptr(), to.as_ptr(), behind) };
+        let [from, to] = [self.left.start, self.kept].map(|index| self.vec.slot(index));
+        // SAFETY: the elements not visited are initialised; they move behind those that were kept.
+        unsafe { ptr::copy(from, to, behind) };
         self.vec.len = self.kept + behind;
+    }
+}
+
+/// Declares a public iterator over [`Taken`] elements.
+macro_rules! iterator_of_taken {
+    ($(#[$docs:meta])* $name:ident<$($lifetime:lifetime),*>, $then:ty) => {
+        $(#[$docs])*
+        pub struct $name<$($lifetime,)* T>(Taken<T, $then>);
+
+        impl<$($lifetime,)* T> Iterator for $name<$($lifetime,)* T> {
+            type Item = T;
+
+            #[inline]
+            fn next(&mut self) -> Option<T> {
+                self.0.take(Range::next)
+            }
+
+            #[inline]
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.0.range.size_hint()
+            }
+        }
+
+        impl<$($lifetime,)* T> DoubleEndedIterator for $name<$($lifetime,)* T> {
+            #[inline]
+            fn next_back(&mut self) -> Option<T> {
+                self.0.take(Range::next_back)
+            }
+        }
+
+        impl<$($lifetime,)* T> ExactSizeIterator for $name<$($lifetime,)* T> {}
+        impl<$($lifetime,)* T> FusedIterator for $name<$($lifetime,)* T> {}
+
+        impl<$($lifetime,)* T: fmt::Debug> fmt::Debug for $name<$($lifetime,)* T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let left = &self.0.as_slice();
+                f.debug_tuple(stringify!($name)).field(left).finish()
+            }
+        }
+    };
+}
+
+iterator_of_taken! {
+    /// The iterator of a [`FrameVec`] by value.
+    FrameIntoIter<'a>, RawBuffer<'a, T>
+}
+
+iterator_of_taken! {
+    /// The iterator of [`FrameVec::drain`].
+    ///
+    /// The list ends before the range while the iterator lives. If the iterator is leaked, so are the
+    /// elements of the range and those behind it.
+    FrameDrain<'v, 'a>, Gap<'v, 'a, T>
+}
+
+/// Elements that an iterator owns and has not yielded yet, and the value that is dropped after them.
+///
+/// It works with indices, so zero-sized types are like any other.
+struct Taken<T, Then> {
+    /// The start of a block whose elements in `range` are initialised, and owned by this value.
+    start: NonNull<T>,
+    range: Range<usize>,
+    /// Dropped after the elements, even if one of their destructors panics.
+    _then: Then,
+}
+
+impl<T, Then> Taken<T, Then> {
+    fn as_slice(&self) -> &[T] {
+        let first = self.start.as_ptr().wrapping_add(self.range.start);
+        // SAFETY: the elements of the range are initialised, and borrowed with the iterator.
+        unsafe { slice::from_raw_parts(first, self.range.len()) }
+    }
+
+    /// Moves the element out whose index `end` takes off the range.
+    #[inline(always)]
+    fn take(&mut self, end: impl FnOnce(&mut Range<usize>) -> Option<usize>) -> Option<T> {
+        let index = end(&mut self.range)?;
+        // SAFETY: the element is initialised, and the range has just given up its index for good.
+        Some(unsafe { self.start.as_ptr().wrapping_add(index).read() })
+    }
+}
+
+impl<T, Then> Drop for Taken<T, Then> {
+    fn drop(&mut self) {
+        let first = self.start.as_ptr().wrapping_add(self.range.start);
+        let left = ptr::slice_from_raw_parts_mut(first, self.range.len());
+        // SAFETY: these elements are initialised and owned, and not used again.
+        unsafe { left.drop_in_place() };
+    }
+}
+
+impl<'v, 'a, T> FrameDrain<'v, 'a, T> {
+    /// `range` must be in bounds.
+    fn new(vec: &'v mut FrameVec<'a, T>, range: Range<usize>) -> Self {
+        let tail = range.end..vec.len;
+        vec.len = range.start;
+        Self(Taken {
+            start: vec.buffer.start(),
+            range,
+            _then: Gap { vec, tail },
+        })
+    }
+}
+
+/// Moves the elements behind a range to the end of the list when it is dropped.
+struct Gap<'v, 'a, T> {
+    vec: &'v mut FrameVec<'a, T>,
+    tail: Range<usize>,
+}
+
+impl<T> Drop for Gap<'_, '_, T> {
+    fn drop(&mut self) {
+        let [from, to] = [self.tail.start, self.vec.len].map(|index| self.vec.slot(index));
+        // SAFETY: the elements of the tail are initialised, and all between were moved or dropped.
+        unsafe { ptr::copy(from, to, self.tail.len()) };
+        self.vec.len += self.tail.len();
+    }
+}
+
+impl<'a, T> IntoIterator for FrameVec<'a, T> {
+    type Item = T;
+    type IntoIter = FrameIntoIter<'a, T>;
+
+    #[inline]
+    fn into_iter(self) -> FrameIntoIter<'a, T> {
+        let vec = ManuallyDrop::new(self);
+        FrameIntoIter(Taken {
+            start: vec.buffer.start(),
+            range: 0..vec.len,
+            // SAFETY: the list is neither used nor dropped again.
+            _then: unsafe { ptr::read(&vec.buffer) },
+        })
+    }
+}
+
+impl<'v, T> IntoIterator for &'v FrameVec<'_, T> {
+    type Item = &'v T;
+    type IntoIter = slice::Iter<'v, T>;
+
+    #[inline]
+    fn into_iter(self) -> slice::Iter<'v, T> {
+        self.iter()
+    }
+}
+
+impl<'v, T> IntoIterator for &'v mut FrameVec<'_, T> {
+    type Item = &'v mut T;
+    type IntoIter = slice::IterMut<'v, T>;
+
+    #[inline]
+    fn into_iter(self) -> slice::IterMut<'v, T> {
+        self.iter_mut()
     }
 }

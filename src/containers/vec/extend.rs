@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "writes elements into reserved memory")]
 
 use std::iter::repeat_n;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::ops::RangeBounds;
-use std::ptr;
+use std::{ptr, slice};
 
 use super::FrameVec;
 use crate::containers::{checked_range, or_fail};
@@ -13,17 +13,6 @@ use crate::error::ArenaError;
 /// # Room
 impl<T> FrameVec<'_, T> {
     /// Makes room for at least `additional` more elements.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1]);
-    /// list.reserve(100);
-    /// assert!(list.capacity() > 100);
-    /// ```
     #[inline]
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
@@ -32,10 +21,18 @@ impl<T> FrameVec<'_, T> {
         }
     }
 
-    /// Makes room for at least `additional` more elements.
+    /// Makes room for at least `additional` more elements, or returns an error and changes nothing.
     ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
+    /// ```
+    /// # use bevy_frame_arena::{FrameArena, FrameArenaSettings};
+    /// let arena = FrameArena::with_settings(&FrameArenaSettings {
+    ///     worker_limit_bytes: Some(1024),
+    ///     ..Default::default()
+    /// });
+    /// let mut list = arena.collect([1_u64, 2]);
+    /// assert!(list.try_reserve(1000).is_err());
+    /// assert_eq!(list, [1, 2]);
+    /// ```
     #[inline]
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), ArenaError> {
         if additional > self.capacity() - self.len {
@@ -44,25 +41,7 @@ impl<T> FrameVec<'_, T> {
         Ok(())
     }
 
-    /// Makes room for `additional` more elements, and no more than that.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1]);
-    /// list.reserve_exact(100);
-    /// assert_eq!(list.capacity(), 101);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn reserve_exact(&mut self, additional: usize) {
-        or_fail(self.try_reserve_exact(additional));
-    }
-
-    /// As [`reserve_exact`](Self::reserve_exact); an error changes nothing.
+    /// Makes room for exactly `additional` more elements; an error leaves the list unchanged.
     #[inline]
     pub(crate) fn try_reserve_exact(&mut self, additional: usize) -> Result<(), ArenaError> {
         if additional > self.capacity() - self.len {
@@ -71,44 +50,17 @@ impl<T> FrameVec<'_, T> {
         Ok(())
     }
 
-    /// Gives unused capacity back, if this is the newest thing in the arena. Else nothing would be
-    /// gained, and the capacity stays.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.vec_with_capacity(100);
-    /// list.push(1_u64);
-    /// list.shrink_to_fit();
-    /// assert_eq!(arena.used_bytes(), 8);
-    /// ```
+    /// Gives unused capacity back if this is the newest allocation of the arena. Otherwise there is
+    /// nothing to gain, and the capacity stays.
     #[inline]
     pub fn shrink_to_fit(&mut self) {
         self.buffer.shrink_to(self.len);
     }
-
-    /// Gives capacity beyond `min_capacity` back, as [`shrink_to_fit`](Self::shrink_to_fit) does.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.vec_with_capacity(100);
-    /// list.push(1_u64);
-    /// list.shrink_to(10);
-    /// assert_eq!(list.capacity(), 10);
-    /// ```
-    #[inline]
-    pub fn shrink_to(&mut self, min_capacity: usize) {
-        self.buffer.shrink_to(self.len.max(min_capacity));
-    }
 }
 
-/// # Adding many
+/// # Appending many
 impl<T> FrameVec<'_, T> {
-    /// Appends everything that an iterator yields.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; what was yielded before that stays.
+    /// Appends all elements of an iterator, or returns an error. Elements yielded before that stay.
     #[inline]
     pub fn try_extend(&mut self, iter: impl IntoIterator<Item = T>) -> Result<(), ArenaError> {
         let mut iter = iter.into_iter();
@@ -129,16 +81,16 @@ impl<T> FrameVec<'_, T> {
         Ok(())
     }
 
-    /// Appends what an iterator yields, at most `count`, and returns how many there were.
+    /// Appends at most `count` elements of an iterator, and returns their number.
     ///
-    /// The bound is the caller's, not the iterator's, which may yield more than it said. With an
-    /// honest one the compiler sees that both end together, and drops one of the two checks.
+    /// The caller sets the bound, because the iterator may yield more elements than its size hint. If the hint
+    /// is exact, the compiler sees that both end together, and drops one of the two checks.
     ///
     /// # Safety
-    /// There is room for `count` more elements.
+    /// There must be room for `count` more elements.
     #[inline(always)]
     unsafe fn fill(&mut self, iter: &mut impl Iterator<Item = T>, count: usize) -> usize {
-        let start = self.buffer.start();
+        let start = self.buffer.start().as_ptr();
         let from = self.len;
         let mut filled = Filled {
             len: &mut self.len,
@@ -146,76 +98,49 @@ impl<T> FrameVec<'_, T> {
         };
         for _ in 0..count {
             let Some(value) = iter.next() else { break };
-            // SAFETY: fewer than `count` were written, for which there is room.
-            let place = unsafe { start.add(filled.now) };
-            // SAFETY: as above.
-            unsafe { place.write(value) };
+            // SAFETY: fewer than `count` elements were written, and there is room for `count`.
+            unsafe { start.wrapping_add(filled.now).write(value) };
             filled.now += 1;
         }
         filled.now - from
     }
 
-    /// Appends what an iterator yields, at most `count`, and forgets the rest of it.
+    /// Appends at most `count` elements of an iterator, and drops the iterator.
     ///
-    /// `zip` knows which iterators of the standard library keep their word, if it has them by value,
-    /// and then counts but once: what comes from a slice is a `memcpy`.
+    /// `zip` is specialised for iterators of the standard library with exact lengths, if it owns them. It
+    /// then counts only once: appending from a slice is a `memcpy`.
     ///
     /// # Safety
-    /// There is room for `count` more elements.
+    /// There must be room for `count` more elements.
     #[inline(always)]
-    pub(super) unsafe fn fill_from(&mut self, iter: impl Iterator<Item = T>, count: usize) {
-        // SAFETY: the caller promises the room.
-        let places = unsafe { self.elements(self.len, count) };
-        // SAFETY: the memory behind the elements is the list's own, and need not be initialised.
-        let places = unsafe { &mut *(places.as_ptr() as *mut [MaybeUninit<T>]) };
+    unsafe fn fill_from(&mut self, iter: impl Iterator<Item = T>, count: usize) {
+        let start = self.slot(self.len).cast::<MaybeUninit<T>>();
+        // SAFETY: the caller promises the room, which is the list's own and need not be initialised.
+        let slots = unsafe { slice::from_raw_parts_mut(start, count) };
         let mut filled = Filled {
             now: self.len,
             len: &mut self.len,
         };
-        places.iter_mut().zip(iter).for_each(|(place, value)| {
-            place.write(value);
+        slots.iter_mut().zip(iter).for_each(|(slot, value)| {
+            slot.write(value);
             filled.now += 1;
         });
     }
 
     /// Moves all elements of another list to the end of this one.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let (mut near, mut far) = (arena.collect([1, 2]), arena.collect([3]));
-    /// near.append(&mut far);
-    /// assert_eq!((near.len(), far.len()), (3, 0));
-    /// ```
     #[inline]
     #[track_caller]
     pub fn append(&mut self, other: &mut FrameVec<'_, T>) {
         self.reserve(other.len);
-        let count = std::mem::take(&mut other.len);
-        // SAFETY: the length is not more than the capacity.
-        let place = unsafe { self.place(self.len) };
+        let count = mem::take(&mut other.len);
         // SAFETY:
         // - the other list had `count` elements, which it gave up;
         // - there is room for them here, and two lists share no memory.
-        unsafe { ptr::copy_nonoverlapping(other.as_ptr(), place.as_ptr(), count) };
+        unsafe { ptr::copy_nonoverlapping(other.slot(0), self.slot(self.len), count) };
         self.len += count;
     }
 
-    /// Makes the list `new_len` long: drops what is beyond that, or appends what `make` returns.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.vec();
-    /// list.resize_with(3, String::new);
-    /// assert_eq!(list, ["", "", ""]);
-    /// ```
+    /// Sets the length to `new_len`: drops the elements beyond it, or appends elements returned by `make`.
     #[track_caller]
     pub fn resize_with(&mut self, new_len: usize, mut make: impl FnMut() -> T) {
         let Some(additional) = new_len.checked_sub(self.len) else {
@@ -227,21 +152,11 @@ impl<T> FrameVec<'_, T> {
     }
 }
 
-/// # Adding clones
-impl<'a, T: Clone> FrameVec<'a, T> {
+/// # Appending clones
+impl<T: Clone> FrameVec<'_, T> {
     /// Appends clones of the elements of a slice: with one `memcpy`, for types that are `Copy`.
     ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`]. If a clone panics, nothing
-    /// is appended.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut vertices = arena.vec();
-    /// vertices.extend_from_slice(&[[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]);
-    /// assert_eq!(vertices.len(), 2);
-    /// ```
+    /// If a clone panics, nothing is appended.
     #[inline]
     #[track_caller]
     pub fn extend_from_slice(&mut self, source: &[T]) {
@@ -249,10 +164,7 @@ impl<'a, T: Clone> FrameVec<'a, T> {
         self.extend_within_capacity(source);
     }
 
-    /// Appends clones of the elements of a slice: with one `memcpy`, for types that are `Copy`.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing is appended then.
+    /// Appends as [`extend_from_slice`](Self::extend_from_slice) does, or returns an error and appends nothing.
     #[inline]
     pub fn try_extend_from_slice(&mut self, source: &[T]) -> Result<(), ArenaError> {
         self.try_reserve(source.len())?;
@@ -262,24 +174,15 @@ impl<'a, T: Clone> FrameVec<'a, T> {
 
     #[inline(always)]
     fn extend_within_capacity(&mut self, source: &[T]) {
-        // A clone that panics drops those before it, and the length stays.
+        // If a clone panics, the clones before it are dropped, and the length is unchanged.
         self.spare_capacity_mut()[..source.len()].write_clone_of_slice(source);
         self.len += source.len();
     }
 
-    /// Appends clones of some of the list's own elements.
+    /// Appends clones of a range of the list's own elements. If a clone panics, nothing is appended.
     ///
     /// # Panics
-    /// If the range is out of bounds, or the arena out of memory or over a limit; see
-    /// [`ArenaError`]. If a clone panics, nothing is appended.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut list = arena.collect([1, 2, 3]);
-    /// list.extend_from_within(1..);
-    /// assert_eq!(list, [1, 2, 3, 2, 3]);
-    /// ```
+    /// If the range is out of bounds, or if memory is refused.
     #[track_caller]
     pub fn extend_from_within(&mut self, range: impl RangeBounds<usize>) {
         let range = checked_range(range, self.len);
@@ -290,27 +193,13 @@ impl<'a, T: Clone> FrameVec<'a, T> {
         self.len += count;
     }
 
-    /// Makes the list `new_len` long: drops what is beyond that, or appends clones of `value`.
-    ///
-    /// # Panics
-    /// If the arena is out of memory or over a limit; see [`ArenaError`].
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let mut grid = arena.vec();
-    /// grid.resize(4, 0.5);
-    /// assert_eq!(grid, [0.5; 4]);
-    /// ```
+    /// Sets the length to `new_len`: drops the elements beyond it, or appends clones of `value`.
     #[track_caller]
     pub fn resize(&mut self, new_len: usize, value: T) {
         or_fail(self.try_resize(new_len, value));
     }
 
-    /// Makes the list `new_len` long: drops what is beyond that, or appends clones of `value`.
-    ///
-    /// # Errors
-    /// If the arena is out of memory or over a limit; nothing changes then.
+    /// Sets the length as [`resize`](Self::resize) does, or returns an error and changes nothing.
     pub fn try_resize(&mut self, new_len: usize, value: T) -> Result<(), ArenaError> {
         if new_len <= self.len {
             self.truncate(new_len);
@@ -325,21 +214,48 @@ impl<'a, T: Clone> FrameVec<'a, T> {
 }
 
 impl FrameVec<'_, u8> {
-    /// Appends bytes. The length comes first: nothing is left to do behind the copy.
+    /// Appends bytes. The length is set first, so that nothing follows the copy.
     ///
     /// # Safety
-    /// There is room for them.
+    /// There must be room for them.
     #[inline(always)]
     pub(in crate::containers) unsafe fn append_bytes_within_capacity(&mut self, bytes: &[u8]) {
-        // SAFETY: the length is not more than the capacity.
-        let place = unsafe { self.place(self.len) };
+        let end = self.slot(self.len);
         self.len += bytes.len();
-        // SAFETY: there is room for them, and nobody else has a reference to it.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place.as_ptr(), bytes.len()) };
+        // SAFETY: there is room for them, and no other reference reaches it.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), end, bytes.len()) };
     }
 }
 
-/// The length of a list that is being filled: stored at the end, also when an iterator panics.
+/// If the iterator panics, the elements yielded before that stay. In contrast,
+/// [`extend_from_slice`](FrameVec::extend_from_slice) appends all elements or none.
+impl<T> Extend<T> for FrameVec<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = T>>(&mut self, iter: I) {
+        or_fail(self.try_extend(iter));
+    }
+}
+
+/// With one `memcpy` from a slice. An iterator with an exact size hint is read up to that length, and
+/// no further.
+impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = &'e T>>(&mut self, iter: I) {
+        let iter = iter.into_iter().copied();
+        let (least, most) = iter.size_hint();
+        if most == Some(least) {
+            self.reserve(least);
+            // SAFETY: there is room for as many.
+            unsafe { self.fill_from(iter, least) };
+        } else {
+            or_fail(self.try_extend(iter));
+        }
+    }
+}
+
+/// The length of a list that is being filled: stored at the end, even if an iterator panics.
 struct Filled<'v> {
     len: &'v mut usize,
     now: usize,

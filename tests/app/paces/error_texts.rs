@@ -32,8 +32,21 @@ fn a_stale_handle_of_a_fixed_step_says_where_to_allocate_it() {
         .resolve(app.world().resource::<Held>().0)
         .unwrap_err()
         .to_string();
-    let cure = "; if a fixed step makes or reads it, allocate it in `ArenasOf<FixedStep>`, as not \
-                every frame has a step";
+    let cure = "; if a fixed step reads this message or replaces this list, allocate it in \
+                `ArenasOf<FixedStep>`: not every frame has a step";
+    assert!(text.ends_with(cure), "{text}");
+}
+
+#[test]
+fn a_stale_handle_of_the_fixed_steps_says_where_to_allocate_it_for_a_frame() {
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::fixed_step());
+    let mut step = app.world_mut().resource_mut::<ArenasOf<FixedStep>>();
+    let sound = step.local().share_str("bang");
+    (0..2).for_each(|_| step.swap());
+    let text = step.resolve(sound).unwrap_err().to_string();
+    let cure = "; if a frame reads this message, allocate it in `FrameArenas`: a slow frame has \
+                several steps";
     assert!(text.ends_with(cure), "{text}");
 }
 
@@ -57,8 +70,8 @@ fn errors_name_the_pace() {
     );
     assert!(
         text.ends_with(
-            "its own period and the next; share it again each period, or take a `FrameLease` to \
-             read it for longer"
+            "its own period and the next; share it again each period, read data whose maker paused with \
+             `get`, or take a `FrameLease` to keep it for longer"
         ),
         "{text}"
     );

@@ -82,7 +82,7 @@ fn app(keeps_memory: bool) -> App {
         ..plugin.settings.clone()
     };
     if keeps_memory {
-        settings.trim_after_frames = None;
+        settings.trim_after_periods = None;
     }
     let mut app = App::new();
     app.add_plugins((StatesPlugin, FrameArenaPacePlugin { settings, ..plugin }))
@@ -151,7 +151,7 @@ fn a_level_that_restarts_has_its_old_data_in_exit_and_not_in_enter() {
     for restarts in 0..3 {
         // Exit and enter are in one transition, and `load` asserts that nothing is left.
         go_to(&mut app, Game::Playing);
-        assert_eq!(arenas(&app).frame(), restarts);
+        assert_eq!(arenas(&app).period(), restarts);
         assert_eq!(dropped(&app), restarts as usize * TILES);
     }
 }
@@ -238,7 +238,10 @@ fn a_refusal_names_the_pace() {
             error.starts_with("arena budget of `ArenasOf<Level>` exhausted: 1 MiB requested"),
             "{error}"
         );
-        assert!(error.contains("of 5000 bytes (4.9 KiB) remain"), "{error}");
+        assert!(
+            error.contains("generations hold 0 bytes of 5000 bytes (4.9 KiB); raise"),
+            "{error}"
+        );
     }
     let arenas = ArenasOf::<Level>::new(FrameArenaSettings {
         worker_limit_bytes: Some(1 << 10),

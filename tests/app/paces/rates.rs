@@ -282,10 +282,10 @@ fn sixteen_steps_in_a_frame_take_the_memory_of_two() {
             schedule.set_executor(SingleThreadedExecutor::new());
         });
     for _ in 0..5 {
-        let before = app.world().resource::<ArenasOf<FixedStep>>().frame();
+        let before = app.world().resource::<ArenasOf<FixedStep>>().period();
         app.update();
         let arenas = app.world().resource::<ArenasOf<FixedStep>>();
-        let steps = arenas.frame() - before;
+        let steps = arenas.period() - before;
         assert!(steps == 16 || before == 0, "{steps} steps");
         let usage = arenas.usage();
         assert!(usage.high_watermark_bytes < STEP_BYTES + STEP_BYTES / 2);

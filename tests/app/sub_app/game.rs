@@ -36,10 +36,10 @@ pub(crate) fn len_in(frame: u64) -> usize {
 
 /// Fills each object's list with the number of the frame, on all threads.
 pub(crate) fn write_instances(arenas: Res<FrameArenas>, mut objects: Query<&mut Instances>) {
-    let frame = arenas.frame();
+    let frame = arenas.period();
     objects.par_iter_mut().for_each(|mut instances| {
         let arena = arenas.local();
-        let handle = arena.share_slice_fill_with(len_in(frame), |_| frame);
+        let handle = arena.share_iter((0..(len_in(frame))).map(|_| frame));
         *instances = Instances {
             handle,
             address: arenas[handle].as_ptr().addr(),

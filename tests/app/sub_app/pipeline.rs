@@ -76,7 +76,7 @@ pub(crate) struct AwaitFrame(pub(crate) Mutex<Receiver<()>>);
 
 pub(crate) fn announce_frame(begun: Res<FrameBegun>, arenas: Res<FrameArenas>) {
     // There is nothing to render during the first.
-    if arenas.frame() > 1 {
+    if arenas.period() > 1 {
         begun.0.send(()).unwrap();
     }
 }

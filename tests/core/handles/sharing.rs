@@ -25,8 +25,8 @@ fn every_way_to_share_resolves_to_its_data() {
     for handle in [
         arena.share_slice_copy(&[0, 1, 4]),
         arena.try_share_slice_copy(&[0, 1, 4]).unwrap(),
-        arena.share_slice_fill_with(3, |n| n * n),
-        arena.try_share_slice_fill_with(3, |n| n * n).unwrap(),
+        arena.share_iter((0..3).map(|n| n * n)),
+        arena.try_share_iter((0..3).map(|n| n * n)).unwrap(),
         arena.share_iter([0, 1, 4]),
         arena.try_share_iter([0, 1, 4]).unwrap(),
     ] {
@@ -59,7 +59,7 @@ fn sharing_fails_where_there_is_no_memory() {
     assert!(arena.try_share(large).is_err());
     assert!(arena.try_share_with(|| large).is_err());
     assert!(arena.try_share_slice_copy(&large).is_err());
-    assert!(arena.try_share_slice_fill_with(200, |_| 0_u8).is_err());
+    assert!(arena.try_share_iter((0..200).map(|_| 0_u8)).is_err());
     assert!(arena.try_share_iter(large).is_err());
     assert!(arena.try_share_str(&text).is_err());
     assert!(arena.try_share_fmt(format_args!("{text}")).is_err());
@@ -114,15 +114,15 @@ fn what_was_made_before_a_panic_is_dropped_once() {
     for broken_at in 0..4 {
         let arena = arenas.local();
         let broken = catch_unwind(AssertUnwindSafe(|| {
-            arena.share_slice_fill_with(4, |index| {
+            arena.share_iter((0..4).map(|index| {
                 // Between any two elements, also with a destructor.
                 arena.share(Counted::new(&ALIVE));
                 assert!(index < broken_at, "it breaks");
                 Counted::new(&ALIVE)
-            })
+            }))
         }));
         assert!(broken.is_err());
-        assert_eq!(ALIVE.load(Relaxed), broken_at as i32 + 1, "the inner ones");
+        assert_eq!(ALIVE.load(Relaxed), broken_at + 1, "the inner ones");
         let broken = catch_unwind(AssertUnwindSafe(|| {
             arena.share_with(|| -> Counted { panic!("it breaks") })
         }));
@@ -139,13 +139,12 @@ fn closures_that_share_in_the_same_arena_disturb_nothing() {
     let arena = arenas.local();
     let inner = Cell::new(FrameHandle::default());
     let outer = arena.share_with(|| {
-        inner.set(arena.share_slice_fill_with(100, |_| arena.share_str("inner")));
+        inner.set(arena.share_iter((0..100).map(|_| arena.share_str("inner"))));
         [1_u64; 100]
     });
-    let list = arena.share_slice_fill_with(100, |index| {
+    let list = arena.share_iter((0..100).inspect(|&index| {
         arena.share_iter(0..index);
-        index
-    });
+    }));
     assert_eq!(arenas[outer], [1; 100]);
     assert!(arenas[list].iter().copied().eq(0..100));
     assert!(
@@ -164,9 +163,9 @@ fn nothing_is_made_where_there_is_no_memory() {
             .try_share_with(|| -> [u8; 200] { unreachable!() })
             .is_err()
     );
-    assert!(arena.try_share_slice_fill_with(100, never).is_err());
+    assert!(arena.try_share_iter((0..100).map(never)).is_err());
     // There is room for the elements, but not for the note that they need dropping.
-    assert!(arena.try_share_slice_fill_with(STRINGS, never).is_err());
+    assert!(arena.try_share_iter((0..STRINGS).map(never)).is_err());
 }
 
 #[test]
@@ -180,12 +179,12 @@ fn zero_sized_values_with_destructors_are_shared_and_dropped() {
         }
     }
     let mut arenas = FrameArenas::default();
-    let list = arenas.local().share_slice_fill_with(7, |_| Nothing);
+    let list = arenas.local().share_iter((0..7).map(|_| Nothing));
     assert_eq!(arenas[list].len(), 7);
     assert_eq!(arenas[list].as_ptr().addr() % 256, 0);
     let one = arenas.local().share_with(|| Nothing);
     assert_eq!((&raw const arenas[one]).addr() % 256, 0);
-    let none = arenas.local().share_slice_fill_with(0, |_| Nothing);
+    let none = arenas.local().share_iter((0..0).map(|_| Nothing));
     assert!(arenas[none].is_empty());
     advance(&mut arenas, 2);
     assert_eq!(DROPS.load(Relaxed), 8);

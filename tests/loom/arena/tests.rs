@@ -2,8 +2,8 @@
 
 use loom::thread::JoinHandle;
 
+use super::free::Window;
 use super::model::{Spawn, check};
-use super::store::Window;
 
 #[test]
 fn a_block_that_one_thread_returns_is_taken_by_another() {

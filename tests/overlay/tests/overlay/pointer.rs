@@ -90,19 +90,21 @@ fn the_window_follows_the_pointer_at_any_scale() {
 }
 
 #[test]
-fn a_click_on_the_title_folds_and_unfolds_the_window() {
+fn a_click_on_the_title_shows_the_details_and_hides_them() {
     let mut app = app();
-    let (title, before) = (title(&mut app), window(&mut app));
-    press_and_move(&mut app, title, Vec2::ZERO);
-    let folded = window(&mut app);
-    assert!(folded.height() < 30.0, "{folded:?}");
-    assert_eq!(folded.min, before.min);
-    press_and_move(&mut app, title, Vec2::ZERO);
+    let before = window(&mut app);
+    let title_center = title(&mut app);
+    press_and_move(&mut app, title_center, Vec2::ZERO);
+    let unfolded = window(&mut app);
+    assert!(unfolded.height() > 2.0 * before.height(), "{unfolded:?}");
+    assert_eq!(unfolded.min, before.min);
+    let title_center = title(&mut app);
+    press_and_move(&mut app, title_center, Vec2::ZERO);
     assert_eq!(window(&mut app), before);
 }
 
 #[test]
-fn where_it_is_and_whether_it_is_folded_outlives_the_window() {
+fn where_it_is_and_whether_it_is_unfolded_outlives_the_window() {
     let mut app = app();
     let title_center = title(&mut app);
     press_and_move(&mut app, title_center, Vec2::new(-100.0, 30.0));
@@ -114,6 +116,7 @@ fn where_it_is_and_whether_it_is_folded_outlives_the_window() {
         config.enabled = enabled;
         app.update();
     }
+    app.update();
     assert_eq!(window(&mut app), before);
 }
 

@@ -1,4 +1,4 @@
-//! A screen of 1280 x 720 that nobody looks at.
+//! A screen that nobody looks at, of 1280 x 720 if not said otherwise.
 
 use std::collections::HashMap;
 use std::thread;
@@ -20,7 +20,7 @@ use bevy_math::{Rect, UVec2};
 use bevy_picking::{InteractionPlugin, PickingPlugin};
 use bevy_text::TextPlugin;
 use bevy_time::{TimePlugin, TimeUpdateStrategy};
-use bevy_ui::prelude::{Node, Text, Val};
+use bevy_ui::prelude::{Display, Node, Text, Val};
 use bevy_ui::{ComputedNode, UiGlobalTransform, UiPlugin};
 use bevy_window::WindowPlugin;
 
@@ -30,6 +30,10 @@ pub const SIZE: UVec2 = UVec2::new(1280, 720);
 pub const FRAME_TIME: Duration = Duration::from_millis(100);
 
 pub fn app(settings: FrameArenaSettings, config: FrameArenaOverlayConfig) -> App {
+    app_on(SIZE, settings, config)
+}
+
+pub fn app_on(size: UVec2, settings: FrameArenaSettings, config: FrameArenaOverlayConfig) -> App {
     let mut app = App::new();
     app.add_plugins((
         TaskPoolPlugin::default(),
@@ -61,13 +65,13 @@ pub fn app(settings: FrameArenaSettings, config: FrameArenaOverlayConfig) -> App
         Camera {
             computed: ComputedCameraValues {
                 target_info: Some(RenderTargetInfo {
-                    physical_size: SIZE,
+                    physical_size: size,
                     scale_factor: 1.0,
                 }),
                 ..Default::default()
             },
             viewport: Some(Viewport {
-                physical_size: SIZE,
+                physical_size: size,
                 ..Default::default()
             }),
             ..Default::default()
@@ -130,6 +134,13 @@ pub fn percent(app: &mut App, name: &str) -> f32 {
         Some(Val::Percent(percent)) => percent,
         other => panic!("the width of {name} is {other:?}"),
     }
+}
+
+/// Returns whether a part is in the layout.
+pub fn is_shown(app: &mut App, name: &str) -> bool {
+    let entity = entity(app, name);
+    let node = app.world().get::<Node>(entity).expect("it is a node");
+    node.display != Display::None
 }
 
 /// Returns where a node is on the screen.

@@ -19,7 +19,10 @@ fn rows(app: &mut App) -> [(String, f32); 3] {
 fn rows_show_the_lines_that_took_most_with_their_part_of_all() {
     let mut app = app(
         FrameArenaSettings::default(),
-        FrameArenaOverlayConfig::default(),
+        FrameArenaOverlayConfig {
+            details: true,
+            ..Default::default()
+        },
     );
     app.update();
     for frame in 0..10 {
@@ -37,7 +40,7 @@ fn rows_show_the_lines_that_took_most_with_their_part_of_all() {
         let expected = |site: &SiteUsage| {
             // A row has room for so many letters, and the end of a place says more.
             let place = site.site.to_string();
-            let letters = 48 - "1023 KiB at ".len();
+            let letters = 40 - "1023 KiB at ".len();
             let shown = &place[place.len().saturating_sub(letters)..];
             let part = site.used_bytes as f32 / usage.used_bytes as f32 * 100.0;
             (format!("{} KiB at {shown}", site.used_bytes / KIB), part)
