@@ -139,7 +139,7 @@ fn handle_over(instances: usize) -> Game {
     main.add_systems(
         Update,
         move |arenas: Res<FrameArenas>, mut shared: ResMut<Instances>| {
-            shared.0 = arenas.local().share_slice_fill_with(instances, instance);
+            shared.0 = arenas.local().share_iter((0..instances).map(instance));
         },
     );
     let mut render = SubApp::new();

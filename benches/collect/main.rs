@@ -115,7 +115,13 @@ fn print_counts(counts: &[counts::Count]) -> bool {
             let ratio = count.instructions as f64 / of_scene[0].instructions as f64;
             let thousands = count.instructions as f64 / 1e3;
             println!("| {} | {thousands:.0} | {ratio:.3} |", count.way);
-            if ratio > limit(scene, &count.way) {
+            let second = cells::second_limit(&count.way).and_then(|(other, limit)| {
+                let other = of_scene.iter().find(|count| count.way == other)?;
+                Some(limit * other.instructions as f64)
+            });
+            if ratio > limit(scene, &count.way)
+                || second.is_some_and(|most| count.instructions as f64 > most)
+            {
                 println!("TOO MANY: {scene}: {}", count.way);
                 holds = false;
             }

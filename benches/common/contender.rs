@@ -268,3 +268,53 @@ impl Contender for Blink {
         self.reset();
     }
 }
+
+impl Contender for stumpalo::Arena {
+    const NAME: &'static str = "stumpalo";
+
+    fn with_capacity(bytes: usize) -> Self {
+        Self::with_capacity(bytes)
+    }
+
+    #[inline(always)]
+    fn value<T: Copy>(&self, value: T) -> &mut T {
+        self.alloc(value)
+    }
+
+    #[inline(always)]
+    fn copy<'a>(&'a self, source: &[f32]) -> &'a mut [f32] {
+        self.alloc_slice_copy(source)
+    }
+
+    #[inline(always)]
+    fn fill(&self, len: usize, value: f32) -> &mut [f32] {
+        self.alloc_slice_fill_copy(len, value)
+    }
+
+    #[inline(always)]
+    fn layout(&self, layout: Layout) -> NonNull<u8> {
+        self.alloc_layout(layout)
+    }
+
+    #[inline(always)]
+    fn pushes(&self, count: u64) -> *const u64 {
+        let mut vec = allocator_api2_04::vec::Vec::new_in(self);
+        for number in 0..count {
+            vec.push(number);
+        }
+        vec.as_ptr()
+    }
+
+    /// It has no formatting of its own: the text is written to a vector of bytes.
+    #[inline(always)]
+    fn text(&self, number: u64) -> usize {
+        let mut bytes = allocator_api2_04::vec::Vec::new_in(self);
+        std::io::Write::write_fmt(&mut bytes, label!(number)).expect("memory takes all text");
+        bytes.len()
+    }
+
+    #[inline(always)]
+    fn reset(&mut self) {
+        self.clear();
+    }
+}

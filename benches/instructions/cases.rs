@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle, FrameVec};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, FrameVec};
 use blink_alloc::Blink;
 use bumpalo::Bump;
 
@@ -26,6 +26,7 @@ pub(crate) fn run_all() {
         case_of::<BumpScopeUp>(case);
         case_of::<BumpScopeDown>(case);
         case_of::<Blink>(case);
+        case_of::<stumpalo::Arena>(case);
         if case != RESET {
             case_of::<Malloc>(case);
             case_of::<Mimalloc>(case);
@@ -43,6 +44,7 @@ pub(crate) fn run_all() {
     variants();
     peers();
     lists();
+    blocks();
     handles();
 }
 
@@ -74,6 +76,7 @@ pub(crate) const APPEND_FEW: &str = "four 24-byte structs by `extend_from_slice`
 pub(crate) const EXTEND: &str = "1,000 u64 by `extend` of a slice";
 pub(crate) const COLLECT: &str = "1,000 u64 collected from a mapped range";
 pub(crate) const SHORT_LIST: &str = "a list of 13 u32 from a filter";
+pub(crate) const BLOCK: &str = "an allocation that takes a block from the store";
 pub(crate) const GET: &str = "`get` of a handle";
 pub(crate) const GET_PREVIOUS: &str = "`get` of a handle of the previous frame";
 
@@ -201,6 +204,22 @@ fn lists() {
     });
 }
 
+/// Each allocation fills a block; the reset gives all but one back.
+fn blocks() {
+    const BLOCK_BYTES: usize = 1024;
+    const HEADER_BYTES: usize = 64;
+    let mut arena = FrameArena::with_settings(&FrameArenaSettings {
+        block_bytes: BLOCK_BYTES,
+        ..FrameArenaSettings::default()
+    });
+    let layout = Layout::new::<[u8; BLOCK_BYTES - HEADER_BYTES]>();
+    segment(BLOCK, FrameArena::NAME, || {
+        arena.alloc_layout(layout);
+        out(measured_block(black_box(&arena), black_box(layout)));
+        arena.reset();
+    });
+}
+
 fn handles() {
     let mut arenas = FrameArenas::default();
     let handle = arenas.local().share(7);
@@ -322,6 +341,11 @@ fn measured_share(arena: &FrameArena, value: u64) -> FrameHandle<u64> {
 }
 
 #[inline(never)]
+fn measured_block(arena: &FrameArena, layout: Layout) -> NonNull<u8> {
+    arena.alloc_layout(layout)
+}
+
+#[inline(never)]
 fn measured_get(arenas: &FrameArenas, handle: FrameHandle<u64>) -> Option<&u64> {
     arenas.get(handle)
 }
@@ -357,7 +381,7 @@ fn measured_extend_std(vec: &mut Vec<u64>, source: &[u64]) {
 
 #[inline(never)]
 fn measured_collect(arena: &FrameArena, count: u64) -> &mut [u64] {
-    arena.alloc_slice_fill_iter((0..count).map(|number| number * 3))
+    arena.collect((0..count).map(|number| number * 3)).leak()
 }
 
 #[inline(never)]

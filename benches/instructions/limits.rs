@@ -5,8 +5,9 @@ use std::process::Command;
 
 use crate::Count;
 use crate::cases::{
-    ALIGNED, ALLOC_WITH, APPEND, APPEND_FEW, COLLECT, COPY, COPY_SLICE, EXTEND, FILL, FRAME, GET,
-    GET_PREVIOUS, LAYOUT, PUSH, PUSH_U32, RESET, SHARE, SHORT_LIST, STRUCT, TEXT, TRY_ALLOC, U64,
+    ALIGNED, ALLOC_WITH, APPEND, APPEND_FEW, BLOCK, COLLECT, COPY, COPY_SLICE, EXTEND, FILL, FRAME,
+    GET, GET_PREVIOUS, LAYOUT, PUSH, PUSH_U32, RESET, SHARE, SHORT_LIST, STRUCT, TEXT, TRY_ALLOC,
+    U64,
 };
 use crate::lookups::{IN_TURN, LOCAL, SWAP};
 use crate::schedule::{PLAIN, PUBLISHED};
@@ -14,7 +15,7 @@ use crate::temporaries::{BATCH, SCRATCH, SCRATCH_ALLOC, SCRATCH_NESTED, SCRATCH_
 
 /// Those of a run-time length contain the C library's `memcpy`, so they differ between systems:
 /// these, and what many threads take part in, have the goal as their limit.
-const LIMITS: [(&str, f64); 38] = [
+const LIMITS: [(&str, f64); 39] = [
     (U64, 7.0),
     (STRUCT, 14.0),
     (ALIGNED, 16.0),
@@ -37,23 +38,25 @@ const LIMITS: [(&str, f64); 38] = [
     (ALLOC_WITH, 9.0),
     (TRY_ALLOC, 11.0),
     (SHARE, 8.0),
+    (BLOCK, 332.0),
     (GET, 4.0),
     (GET_PREVIOUS, 9.0),
     (SCRATCH, 40.0),
     (SCRATCH_ALLOC, 45.0),
     (SCRATCH_NESTED, 72.0),
     (SCRATCH_VEC, 216.0),
-    (BATCH, 9.5),
-    (SWAP[0].0, 690.0),
-    (SWAP[1].0, 2000.0),
-    (SWAP[2].0, 12_500.0),
+    (BATCH, 9.8),
+    (SWAP[0].0, 640.0),
+    (SWAP[1].0, 1474.0),
+    (SWAP[2].0, 8200.0),
     // With the report that log and overlay read, and the search for problems.
-    (PLAIN[0].0, 3700.0),
-    (PLAIN[1].0, 5120.0),
-    (PLAIN[2].0, 16_950.0),
-    (PUBLISHED[0].0, 7500.0),
-    (PUBLISHED[1].0, 10_850.0),
-    (PUBLISHED[2].0, 25_000.0),
+    // They contain Bevy's hash maps and the clock, which differ a little from one machine to another.
+    (PLAIN[0].0, 3760.0),
+    (PLAIN[1].0, 4740.0),
+    (PLAIN[2].0, 12_650.0),
+    (PUBLISHED[0].0, 7320.0),
+    (PUBLISHED[1].0, 10_450.0),
+    (PUBLISHED[2].0, 20_650.0),
 ];
 
 /// The toolchain that the limits are counted with.

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, System};
 use std::hint::black_box;
 
-use bevy_frame_arena::{FrameArena, Pool};
+use bevy_frame_arena::Pool;
 use mimalloc::MiMalloc;
 use slab::Slab;
 use slotmap::{DefaultKey, SlotMap};
@@ -16,16 +16,14 @@ const INSERT: &str = "object of 64 bytes, made";
 const REMOVE: &str = "object of 64 bytes, removed";
 const GET: &str = "object looked up";
 const VISIT: &str = "1,000 objects visited, every second slot vacant";
-const SCOPE: &str = "scope with a u64 in it";
 
 /// What ours may cost.
 pub(crate) fn limits() -> impl Iterator<Item = (&'static str, f64)> {
     let pool = [
-        (INSERT, 24.0),
+        (INSERT, 25.0),
         (REMOVE, 25.0),
         (GET, 9.0),
-        (VISIT, 13_060.0),
-        (SCOPE, 75.0),
+        (VISIT, 12_110.0),
     ];
     pool.into_iter().chain(blocks::limits())
 }
@@ -37,11 +35,6 @@ pub(crate) fn run_all() {
     run::<Slab<Object>>();
     run_heap("malloc", &System);
     run_heap("mimalloc", &MiMalloc);
-    let mut arena = FrameArena::new(4096);
-    arena.alloc(7_u64);
-    segment(SCOPE, "ours", || {
-        black_box(measured_scope(black_box(&mut arena), black_box(7)));
-    });
     blocks::run_all();
 }
 
@@ -112,9 +105,4 @@ fn measured_make(heap: &impl GlobalAlloc, object: Object) -> blocks::Made<Object
 #[inline(never)]
 fn measured_free(heap: &impl GlobalAlloc, object: blocks::Made<Object>) {
     blocks::free(heap, object);
-}
-
-#[inline(never)]
-fn measured_scope(arena: &mut FrameArena, value: u64) -> u64 {
-    arena.scope(|scope| *black_box(scope.alloc(value)))
 }

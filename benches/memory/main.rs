@@ -1,7 +1,7 @@
 //! Resident memory by number of workers: four workloads, with their memory managed in several ways.
 //!
 //! `cargo bench -p frame_arena_benches --bench memory`, or `-- --quick` for a first look. Each figure is the peak of a
-//! process that plays one way alone, and the median of three. Then follow a frame that needs 64 MB once, and a large
+//! process that plays one way alone, and the median of three; with `-- --once` it is that of one process. Then follow a frame that needs 64 MB once, and a large
 //! list that another worker makes each frame. `-- --time` takes CPU times instead, of all ways in turns, and
 //! `-- --check` fails if ours needs more than `limits.rs` allows. `--only NAME` leaves out the other workloads, and
 //! `--workers N` says how many take part in `--time` (2).
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         }
     } else {
         for workload in workloads {
-            let table = resident::measure(workload, has("--quick"));
+            let table = resident::measure(workload, has("--quick"), has("--once"));
             limits::check_memory(workload, &table, &mut findings);
         }
         if is_asked_for("spike") {

@@ -31,11 +31,12 @@ impl Table {
 }
 
 /// Measures and prints the memory of all ways, by number of workers.
-pub(crate) fn measure(workload: &Workload, is_quick: bool) -> Table {
-    let (workers, processes) = match is_quick {
-        true => (vec![1, 16, 32], 1),
-        false => (WORKERS.to_vec(), 3),
+pub(crate) fn measure(workload: &Workload, is_quick: bool, is_once: bool) -> Table {
+    let workers = match is_quick {
+        true => vec![1, 16, 32],
+        false => WORKERS.to_vec(),
     };
+    let processes = if is_quick || is_once { 1 } else { 3 };
     let headings: Vec<String> = workers.iter().map(usize::to_string).collect();
     println!(
         "| {}, MiB by workers | {} |",

@@ -110,7 +110,7 @@ pub(crate) fn run_alone(kind: &str) {
         .find(|(name, _)| *name == kind)
         .expect("a kind of this name");
     let settings = FrameArenaSettings::default();
-    let window = settings.trim_after_frames.expect("the default trims");
+    let window = settings.trim_after_periods.expect("the default trims");
     let mut arenas = FrameArenas::new(settings);
     let mut frame = |bytes: usize| {
         let requests = requests_of(|| {

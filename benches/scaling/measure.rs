@@ -215,7 +215,7 @@ pub(crate) fn generations() -> Vec<Series> {
 pub(crate) fn memory() -> Vec<Series> {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         block_bytes: 1 << 20,
-        trim_after_frames: Some(120),
+        trim_after_periods: Some(120),
         ..FrameArenaSettings::default()
     });
     let names = ["used", "high watermark", "reserved"];

@@ -25,11 +25,12 @@ type Times = [Duration; 11];
 
 type Starter = (&'static str, fn() -> Times);
 
-const STARTERS: [Starter; 6] = [
+const STARTERS: [Starter; 7] = [
     ("ours, from 4 KiB", start_of::<FrameArena>),
     ("bumpalo, from 4 KiB", start_of::<Bump>),
     ("bump-scope, tuned, up, from 4 KiB", start_of::<BumpScopeUp>),
     ("blink-alloc, from 4 KiB", start_of::<Blink>),
+    ("stumpalo, from 4 KiB", start_of::<stumpalo::Arena>),
     ("`FrameArenas`", || start_of_arenas(0)),
     ("`FrameArenas`, `pretouch_bytes` 4 MiB", || {
         start_of_arenas(PRETOUCH_BYTES)

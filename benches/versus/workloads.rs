@@ -52,6 +52,7 @@ fn runners<W: Workload>(workload: &W) -> Vec<Runner<'_>> {
         runner::<W, BumpScopeUp>(workload),
         runner::<W, BumpScopeDown>(workload),
         runner::<W, Blink>(workload),
+        runner::<W, stumpalo::Arena>(workload),
         runner::<W, Malloc>(workload),
         runner::<W, Mimalloc>(workload),
     ]

@@ -164,7 +164,9 @@ impl Way for Nested {
         self.flock.fill_grid(&mut self.starts, &mut self.agents);
         for (agent, list) in self.near.iter_mut().enumerate() {
             list.clear();
-            list.extend(self.flock.neighbours(agent, &self.starts, &self.agents));
+            // As in the ways with arenas: with `extend`, the compiler inlines the search for some ways only.
+            let near = self.flock.neighbours(agent, &self.starts, &self.agents);
+            near.for_each(|other| list.push(other));
         }
         self.flock.steer(self.near.iter().map(Vec::as_slice))
     }
@@ -200,7 +202,7 @@ impl Way for Reuse {
         self.ends.clear();
         for agent in 0..AGENTS as usize {
             let near = self.flock.neighbours(agent, &self.starts, &self.agents);
-            self.near.extend(near);
+            near.for_each(|other| self.near.push(other));
             self.ends.push(self.near.len());
         }
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -227,7 +229,8 @@ fn with_bump(flock: &mut Flock, bump: &Bump) -> u64 {
     flock.fill_grid(starts, agents);
     let near = bump.alloc_slice_fill_with(AGENTS as usize, |agent| {
         let mut list = bumpalo::collections::Vec::new_in(bump);
-        list.extend(flock.neighbours(agent, starts, agents));
+        let near = flock.neighbours(agent, starts, agents);
+        near.for_each(|other| list.push(other));
         list.into_bump_slice()
     });
     flock.steer(near.iter().copied())
@@ -255,7 +258,8 @@ impl Way for Flat {
         let mut ends = arena.vec_with_capacity(AGENTS as usize);
         let mut near = arena.vec();
         for agent in 0..AGENTS as usize {
-            near.extend(flock.neighbours(agent, starts, agents));
+            let others = flock.neighbours(agent, starts, agents);
+            others.for_each(|other| near.push(other));
             ends.push(near.len());
         }
         let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -280,7 +284,11 @@ fn with_arena(flock: &mut Flock, arena: &FrameArena) -> u64 {
     let agents = arena.alloc_slice_fill_copy(AGENTS as usize, 0);
     flock.fill_grid(starts, agents);
     let near = arena.alloc_slice_fill_with(AGENTS as usize, |agent| {
-        &*arena.alloc_slice_fill_iter(flock.neighbours(agent, starts, agents))
+        let mut list = arena.vec();
+        let near = flock.neighbours(agent, starts, agents);
+        near.for_each(|other| list.push(other));
+        list.shrink_to_fit();
+        &*list.leak()
     });
     flock.steer(near.iter().copied())
 }

@@ -1,11 +1,12 @@
-//! Whole frames of four workloads, with their memory managed in several ways.
+//! Whole frames of five workloads, with their memory managed in several ways.
 //!
 //! `cargo bench -p frame_arena_benches --bench workloads`, or `-- --quick` for a first look. Times are those of blocks of
 //! frames that take turns, so that noise hits all alike and each way finds its own memory in the
 //! cache, as in a game; they are printed as ratios to reused buffers, with their spread over the
 //! blocks. Instructions and cache misses are those of callgrind's simulation with the caches given
 //! in `cache.rs`, so they are the same on any machine. `-- --counts` leaves out the times,
-//! `-- --times` the counts, and `-- --check` fails if ours misses the cache more than `limits.rs` allows.
+//! `-- --times` the counts, and `-- --check` fails if ours needs more than `limits.rs` allows. With `WORKLOAD=swarm` in
+//! the environment, only that one runs.
 
 mod boids;
 mod cache;
@@ -22,6 +23,7 @@ mod limits;
 mod meshing;
 #[path = "../collect/scene.rs"]
 mod scene;
+mod swarm;
 mod timing;
 mod visibility;
 mod ways;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         timing::print(if has("--quick") { 20 } else { 200 });
         return ExitCode::SUCCESS;
     }
+    swarm::print_lines();
     let holds = match cache::run(MEASURED) {
         Ok(counts) => cache::print(&counts) & limits::hold(&counts),
         Err(error) => {
@@ -80,13 +83,22 @@ fn main() -> ExitCode {
 
 /// All ways of all workloads.
 fn entries() -> impl Iterator<Item = &'static Entry> {
-    let workloads: [&[Entry]; 4] = [
+    let workloads: [&[Entry]; 5] = [
         &boids::ENTRIES,
         &meshing::ENTRIES,
         &labels::ENTRIES,
         &visibility::ENTRIES,
+        &swarm::ENTRIES,
     ];
-    workloads.into_iter().flatten()
+    workloads
+        .into_iter()
+        .flatten()
+        .filter(|entry| is_wanted(entry.workload))
+}
+
+/// Whether a workload was asked for.
+fn is_wanted(workload: &str) -> bool {
+    std::env::var("WORKLOAD").map_or(true, |wanted| wanted == workload)
 }
 
 /// Runs all ways, for callgrind to count.

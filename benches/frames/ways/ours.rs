@@ -50,9 +50,10 @@ pub(super) fn draw_all(
             }
         },
     );
-    let mut keys = visible.into_vec();
+    let mut keys = arena.vec();
+    visible.gather_into(&mut keys);
     keys.sort_unstable();
-    let instances = arena.alloc_slice_fill_iter(keys.iter().map(|key| instance(*key)));
+    let instances = arena.collect(keys.iter().map(|key| instance(*key))).leak();
     checksum.add(sum_of_instances(instances));
 }
 
@@ -62,7 +63,7 @@ fn find_neighbours(frame: Res<Frame>, checksum: Res<Checksum>, arenas: Res<Frame
 
 pub(super) fn list_neighbours(arena: &FrameArena, frame: u32, checksum: &Checksum) {
     let near = arena.alloc_slice_fill_with(AGENTS as usize, |agent| {
-        &*arena.alloc_slice_fill_iter(neighbours(frame, agent as u32))
+        &*arena.collect(neighbours(frame, agent as u32)).leak()
     });
     let all = near.iter().flat_map(|list| list.iter());
     checksum.add(all.map(|other| u64::from(*other)).sum());

@@ -1,0 +1,42 @@
+//! Other ways to get the list that one creep needs for a moment.
+
+use bevy_ecs::prelude::*;
+use bevy_frame_arena::prelude::*;
+
+use super::ours::Grid;
+use super::{HEIGHT, Place, Speed, WIDTH, cell_of, fly, near};
+
+/// A guard for each creep.
+pub(super) fn steer_with_guard_each(
+    arenas: Res<ArenasOf<FixedStep>>,
+    grid: Res<Grid>,
+    mut creeps: Query<(Entity, &mut Place, &mut Speed)>,
+) {
+    let cells = &arenas[grid.0];
+    creeps
+        .par_iter_mut()
+        .for_each(|(entity, mut place, mut speed)| {
+            let scratch = arenas.scratch();
+            let around = cells.around(cell_of(place.0), [WIDTH, HEIGHT]);
+            let mut list = scratch.collect(around.filter_map(|it| near(entity, place.0, it)));
+            fly(&mut place, &mut speed, &mut list);
+        });
+}
+
+/// One guard for many creeps.
+pub(super) fn steer_with_reset_each(
+    arenas: Res<ArenasOf<FixedStep>>,
+    grid: Res<Grid>,
+    mut creeps: Query<(Entity, &mut Place, &mut Speed)>,
+) {
+    let cells = &arenas[grid.0];
+    creeps.par_iter_mut().for_each_init(
+        || arenas.scratch(),
+        |scratch, (entity, mut place, mut speed)| {
+            scratch.reset();
+            let around = cells.around(cell_of(place.0), [WIDTH, HEIGHT]);
+            let mut list = scratch.collect(around.filter_map(|it| near(entity, place.0, it)));
+            fly(&mut place, &mut speed, &mut list);
+        },
+    );
+}
