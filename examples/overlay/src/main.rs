@@ -1,13 +1,33 @@
 //! Shows the overlay above systems that keep the arenas busy, and lets you break things.
 //!
-//! `cargo run -p overlay --ignore-rust-version`, with any Rust from 1.95 on. Arguments, all of them
-//! optional: `--workers N` threads; `--mib N` for each of them; `--trouble burst,stale,leases` from the start;
-//! `--screenshot FILE` runs for a fixed number of frames, saves the window and exits.
+//! `cargo run -p overlay --ignore-rust-version`, with any Rust from 1.95 on. All arguments are optional:
+//!
+//! | argument | |
+//! |---|---|
+//! | `--size 640x360` | size of the window; default: 1280x720 |
+//! | `--light` | a light game behind the overlay; default: a dark one |
+//! | `--workers N` | compute threads; default: 4 |
+//! | `--budget MIB` | a budget, against which the bar is drawn; default: none |
+//! | `--paces` | arenas for fixed steps, turns and a level as well |
+//! | `--details` | the overlay is unfolded |
+//! | `--trouble burst,stale,leases` | what goes wrong from the start |
+//! | `--screenshot FILE` | runs for a fixed number of frames, saves the window, and exits |
+//!
+//! The pictures in `docs`, without a screen (Debian: `xvfb xauth mesa-vulkan-drivers imagemagick`):
+//!
+//! ```sh
+//! run() { xvfb-run -a -s '-screen 0 1280x768x24' cargo run -p overlay --ignore-rust-version -- "$@"; }
+//! run --budget 8 --paces --trouble burst,stale --screenshot folded.png
+//! convert folded.png -crop 350x300+930+0 +repage -scale 200% +dither -colors 32 -strip PNG8:docs/overlay.png
+//! run --workers 64 --details --light --screenshot workers.png
+//! convert workers.png -crop 350x442+930+0 +repage +dither -colors 32 -strip PNG8:docs/overlay_workers.png
+//! ```
 #![forbid(unsafe_code)]
 
 mod screenshot;
 
 use std::f32::consts::TAU;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use bevy::app::TaskPoolThreadAssignmentPolicy;
@@ -18,62 +38,67 @@ use bevy::dev_tools::render_debug::RenderDebugOverlayPlugin;
 use bevy::ecs::batching::BatchingStrategy;
 use bevy::prelude::*;
 use bevy::render::RenderApp;
+use bevy::time::common_conditions::on_timer;
 use bevy::window::WindowResolution;
 use bevy_frame_arena::{
-    FrameArenaDiagnosticsPlugin, FrameArenaOverlayConfig, FrameArenaOverlayPlugin,
-    FrameArenaPlugin, FrameArenaSettings, FrameArenaSubAppPlugin, FrameArenas, FrameHandle,
-    FrameLease,
+    ArenasOf, CollectIn, FixedStep, FrameArenaDiagnosticsPlugin, FrameArenaOverlayConfig,
+    FrameArenaOverlayPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings,
+    FrameArenaSubAppPlugin, FrameArenas, FrameHandle, FrameLease,
 };
 
 const HELP: &str = "\
-Each worker has an arena of 1 MiB, and a
-wave of work fills them.
+A wave of work fills the arenas.
 
 Try it:
   O  show or hide the overlay
-  B  a burst: one worker takes much more
+  B  a burst: more than a worker may take
   S  look up a handle that is too old
   L  hold leases: generations are parked
   D  the same figures in Bevy's overlay
 
 Drag the window by its title,
-click there to fold it.";
+click there for more.";
 
 fn main() -> AppExit {
-    let workers = argument("--workers").and_then(|it| it.parse().ok());
-    let mib = argument("--mib")
-        .and_then(|it| it.parse().ok())
-        .unwrap_or(1_usize);
+    let number = |name| argument(name).and_then(|it| it.parse::<usize>().ok());
+    let workers = number("--workers").unwrap_or(4);
+    let (width, height) = size();
     let mut app = App::new();
     app.add_plugins((
         DefaultPlugins
             .set(WindowPlugin {
                 primary_window: Some(Window {
                     title: "Frame arenas: overlay".into(),
-                    resolution: WindowResolution::new(1280, 720),
+                    resolution: WindowResolution::new(width, height),
                     ..default()
                 }),
                 ..default()
             })
-            .set(task_pools(workers.unwrap_or(4)))
+            .set(task_pools(workers))
             // It needs `PbrPlugin`, which this example does without.
             .disable::<RenderDebugOverlayPlugin>(),
         FrameArenaPlugin {
             settings: FrameArenaSettings {
-                block_bytes: mib << 20,
-                budget_bytes: Some(mib << 28),
+                worker_limit_bytes: Some(WORKER_LIMIT_BYTES),
+                budget_bytes: number("--budget").map(|mib| mib << 20),
                 ..default()
             },
             ..default()
         },
         FrameArenaSubAppPlugin::new(RenderApp),
-        // This line opens the window.
-        FrameArenaOverlayPlugin::default(),
+        // This opens the window.
+        FrameArenaOverlayPlugin {
+            config: FrameArenaOverlayConfig {
+                details: has("--details"),
+                ..default()
+            },
+        },
         // Others that are worth having beside it.
         (
             FpsOverlayPlugin {
                 config: FpsOverlayConfig {
                     refresh_interval: Duration::from_millis(500),
+                    text_color: tailwind::SLATE_500.into(),
                     frame_time_graph_config: FrameTimeGraphConfig {
                         enabled: false,
                         ..default()
@@ -84,12 +109,77 @@ fn main() -> AppExit {
             DiagnosticsOverlayPlugin,
         ),
     ))
-    .insert_resource(ClearColor(tailwind::SLATE_800.into()))
+    .insert_resource(ClearColor(background().into()))
     .insert_resource(Trouble::from_arguments())
     .add_systems(Startup, set_up)
-    .add_systems(Update, (press_keys, think, burst, look_back, hold_leases));
+    .add_systems(
+        Update,
+        (
+            press_keys,
+            (think, find_nearest).chain(),
+            burst,
+            look_back,
+            hold_leases,
+        ),
+    );
+    if has("--paces") {
+        app.add_plugins((
+            FrameArenaPacePlugin::fixed_step(),
+            FrameArenaPacePlugin::<Turn>::by_hand(),
+            FrameArenaPacePlugin::<Level>::by_hand(),
+        ))
+        .add_systems(FixedUpdate, step)
+        .add_systems(
+            Update,
+            (plan, ArenasOf::<Turn>::end_period)
+                .chain()
+                .run_if(on_timer(Duration::from_secs(1))),
+        )
+        .add_systems(Startup, load);
+    }
     screenshot::add_to(&mut app);
     app.run()
+}
+
+/// What a worker may take in a frame: enough for all of the work, and not for a burst.
+const WORKER_LIMIT_BYTES: usize = 3 << 20;
+
+/// A turn of a game on a board.
+struct Turn;
+
+/// A level that does not end.
+struct Level;
+
+fn load(arenas: Res<ArenasOf<Level>>) {
+    arenas.local().alloc_slice_fill_copy(3 << 20, 1_u8);
+}
+
+fn step(arenas: Res<ArenasOf<FixedStep>>) {
+    arenas.local().alloc_slice_fill_copy(40 << 10, 1_u8);
+}
+
+fn plan(arenas: Res<ArenasOf<Turn>>) {
+    arenas.local().alloc_slice_fill_copy(700 << 10, 1_u8);
+}
+
+fn size() -> (u32, u32) {
+    let size = argument("--size").unwrap_or_default();
+    let numbers = size.split_once('x');
+    let numbers =
+        numbers.and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    numbers.unwrap_or((1280, 720))
+}
+
+/// The colour of the game behind the overlay.
+fn background() -> Srgba {
+    match has("--light") {
+        true => tailwind::AMBER_50,
+        false => tailwind::SLATE_800,
+    }
+}
+
+fn has(name: &str) -> bool {
+    std::env::args().any(|argument| argument == name)
 }
 
 /// So many compute threads, also on a small machine, so that there is something to see.
@@ -140,20 +230,23 @@ struct Creature {
     appetite: f32,
 }
 
-fn set_up(mut commands: Commands) {
+fn set_up(mut commands: Commands, window: Single<&Window>) {
     commands.spawn(Camera2d);
-    commands.spawn((
-        Text::new(HELP),
-        TextFont::from_font_size(15.0),
-        TextColor(tailwind::SLATE_300.into()),
-        Node {
-            position_type: PositionType::Absolute,
-            left: px(24),
-            top: px(96),
-            ..default()
-        },
-    ));
-    commands.spawn_batch((0..8192).map(|index| {
+    // In a small window, the overlay takes its place.
+    if window.width() > 800.0 {
+        commands.spawn((
+            Text::new(HELP),
+            TextFont::from_font_size(15.0),
+            TextColor(tailwind::SLATE_500.into()),
+            Node {
+                position_type: PositionType::Absolute,
+                left: px(24),
+                top: px(96),
+                ..default()
+            },
+        ));
+    }
+    commands.spawn_batch((0..16_384).map(|index| {
         let angle = index as f32 * 2.4;
         Creature {
             position: Vec2::from_angle(angle) * (index as f32).sqrt(),
@@ -185,9 +278,9 @@ fn press_keys(
         match bevys.single() {
             Ok(overlay) => commands.entity(overlay).despawn(),
             Err(_) => {
-                type Paths = FrameArenaDiagnosticsPlugin;
-                let items = [Paths::USED, Paths::PEAK, Paths::RESERVED, Paths::STALE];
-                let items = items.map(Into::into).to_vec();
+                let items = FrameArenaDiagnosticsPlugin::OVERVIEW
+                    .map(Into::into)
+                    .to_vec();
                 commands.spawn(DiagnosticsOverlay::new("Frame arenas", items));
             }
         }
@@ -202,7 +295,7 @@ fn think(time: Res<Time>, arenas: Res<FrameArenas>, creatures: Query<&Creature>)
         .par_iter()
         .batching_strategy(small_batches)
         .for_each(|creature| {
-            let count = (wave * (16.0 + 24.0 * creature.appetite)) as usize;
+            let count = (wave * (8.0 + 12.0 * creature.appetite)) as usize;
             let arena = arenas.local();
             let near = arena
                 .alloc_slice_fill_with(count, |step| creature.position + Vec2::splat(step as f32));
@@ -210,26 +303,35 @@ fn think(time: Res<Time>, arenas: Res<FrameArenas>, creatures: Query<&Creature>)
         });
 }
 
-/// Takes much more on one worker than it has in other frames.
+/// Asks for more than a worker may take. That is an error here, and would be a panic without `try_`.
 fn burst(trouble: Res<Trouble>, arenas: Res<FrameArenas>) {
     if trouble.burst {
-        for _ in 0..24 {
-            arenas.local().alloc_slice_fill_copy(100 << 10, 1_u8);
-        }
+        let arena = arenas.local();
+        let refused = arena.try_alloc_slice_fill_copy(WORKER_LIMIT_BYTES + 1, 1_u8);
+        std::hint::black_box(refused.is_err());
     }
 }
 
-/// Looks up a handle of the first frame, again and again.
+/// Sorts all creatures by distance, in a list that it drops: the frame's peak is above its use.
+fn find_nearest(arenas: Res<FrameArenas>, creatures: Query<&Creature>) {
+    let by_distance = creatures
+        .iter()
+        .map(|creature| (creature.position.length(), creature));
+    let mut by_distance = by_distance.collect_in(arenas.local());
+    by_distance.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
+    std::hint::black_box(by_distance.first());
+}
+
+/// Looks up a handle of the first frame, now and then. That is a panic, which only an example catches.
 fn look_back(
     trouble: Res<Trouble>,
     arenas: Res<FrameArenas>,
     mut first: Local<Option<FrameHandle<u32>>>,
 ) {
     let first = *first.get_or_insert_with(|| arenas.local().share(7));
-    if trouble.stale {
-        for _ in 0..100 {
-            std::hint::black_box(arenas.get(first));
-        }
+    if trouble.stale && arenas.period() % 32 == 31 {
+        let panic = catch_unwind(AssertUnwindSafe(|| arenas[first]));
+        std::hint::black_box(panic.is_err());
     }
 }
 

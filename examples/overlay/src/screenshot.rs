@@ -3,17 +3,16 @@
 use std::sync::Barrier;
 use std::time::Duration;
 
-use bevy::color::palettes::tailwind;
 use bevy::prelude::*;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured, save_to_disk};
 use bevy::tasks::ComputeTaskPool;
 use bevy::time::TimeUpdateStrategy;
 use bevy_frame_arena::FrameArenas;
 
-use super::{argument, think};
+use super::{argument, background, think};
 
-/// It is near the crest of the wave then.
-const FRAMES: u32 = 128;
+/// The crest of the wave is in the graph then, and the frame is below it.
+const FRAMES: u32 = 140;
 const FRAME_TIME: Duration = Duration::from_millis(50);
 
 pub fn add_to(app: &mut App) {
@@ -67,12 +66,12 @@ fn take_screenshot(file: String) -> impl FnMut(Commands, Local<u32>) {
 
 /// Whether enough of the upper right of the picture is not background.
 fn shows_something(picture: &Image) -> bool {
-    let background = tailwind::SLATE_800.to_u8_array_no_alpha();
+    let background = background().to_u8_array_no_alpha();
     let size = picture.size();
     let corner = (size.x / 2..size.x).flat_map(|x| (0..size.y / 2).map(move |y| (x, y)));
     let is_drawn = |&(x, y): &(u32, u32)| {
         let color = picture.get_color_at(x, y).map(Srgba::from);
         color.is_ok_and(|color| color.to_u8_array_no_alpha() != background)
     };
-    corner.filter(is_drawn).count() > 40_000
+    corner.filter(is_drawn).count() > 15_000
 }

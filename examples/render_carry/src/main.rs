@@ -62,7 +62,7 @@ fn main() -> AppExit {
 
 /// Writes the instances of this frame, on all threads, and shares them.
 fn write_instances(arenas: Res<FrameArenas>, mut commands: Commands) {
-    let frame = arenas.frame() as u32;
+    let frame = arenas.period() as u32;
     let mut instances = arenas.local().vec();
     instances.resize(picture::TILES, [0.0; 8]);
     instances.par_chunk_map_mut(ComputeTaskPool::get(), CHUNK, |index, chunk| {
@@ -86,7 +86,7 @@ fn screenshot_file() -> Option<String> {
 
 fn take_screenshot(file: String) -> impl FnMut(Commands, Res<FrameArenas>) {
     move |mut commands, arenas| {
-        if arenas.frame() == FRAMES {
+        if arenas.period() == FRAMES {
             let mut save = save_to_disk(file.clone());
             commands.spawn(Screenshot::primary_window()).observe(
                 move |captured: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>| {

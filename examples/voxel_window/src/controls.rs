@@ -3,6 +3,7 @@
 use bevy::diagnostic::{DiagnosticsStore, FrameTimeDiagnosticsPlugin};
 use bevy::input::InputSystems;
 use bevy::prelude::*;
+use bevy_frame_arena::FrameArenas;
 
 use crate::game::camera::{View, clip_from_world, path};
 use crate::game::terrain::Map;
@@ -175,6 +176,9 @@ fn change_load(
     mut load: ResMut<Load>,
     mut commands: Commands,
 ) {
+    if keys.just_pressed(KeyCode::KeyT) {
+        load.meshes_in_tasks = !load.meshes_in_tasks;
+    }
     if keys.any_just_pressed([KeyCode::Equal, KeyCode::NumpadAdd]) {
         let first = load.walkers;
         load.walkers += CROWD;
@@ -197,6 +201,7 @@ fn change_load(
 fn write_text(
     way: Res<Way>,
     load: Res<Load>,
+    arenas: Res<FrameArenas>,
     diagnostics: Res<DiagnosticsStore>,
     mut text: Single<&mut Text, With<Status>>,
 ) {
@@ -204,9 +209,17 @@ fn write_text(
     let time = time.and_then(|time| time.smoothed()).unwrap_or(0.0);
     let (name, description) = (way.name(), way.description());
     let (walkers, diggers) = (load.walkers, load.diggers);
+    let meshed = match load.meshes_in_tasks {
+        true => format!(
+            "meshed in tasks, {} with arenas",
+            arenas.usage().task_arenas
+        ),
+        false => "meshed while the frame waits".to_owned(),
+    };
     text.0 = format!(
         "memory (1 2 3 4): {name}, {description}\n\
          load (+ -): {walkers} walkers, {diggers} diggers\n\
+         chunks (T): {meshed}\n\
          frame: {time:.1} ms     fly: W A S D, arrows     path: P"
     );
 }

@@ -11,13 +11,18 @@ use bevy::window::WindowResolution;
 use self::recording::RecordingPlugin;
 use self::screenshot::ScreenshotPlugin;
 use crate::TITLE;
+use crate::game::Load;
 
 pub(crate) fn bevy_plugins() -> PluginGroupBuilder {
+    let (width, height) = match argument("--record") {
+        Some(_) => recording::SIZE,
+        None => (960, 540),
+    };
     DefaultPlugins
         .set(WindowPlugin {
             primary_window: Some(Window {
                 title: TITLE.into(),
-                resolution: WindowResolution::new(960, 540).with_scale_factor_override(1.0),
+                resolution: WindowResolution::new(width, height).with_scale_factor_override(1.0),
                 ..default()
             }),
             ..default()
@@ -30,6 +35,9 @@ pub(crate) struct PlatformPlugin;
 
 impl Plugin for PlatformPlugin {
     fn build(&self, app: &mut App) {
+        if std::env::args().any(|argument| argument == "--tasks") {
+            app.world_mut().resource_mut::<Load>().meshes_in_tasks = true;
+        }
         if let Some(file) = argument("--screenshot") {
             app.add_plugins(ScreenshotPlugin { file });
         }

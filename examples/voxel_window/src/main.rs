@@ -1,7 +1,8 @@
 //! The world of `voxel_world`, in a window or on a web page.
 //!
 //! Meshes and instances are uploaded in the render world, straight out of the frame's arena; with
-//! the other ways to manage memory, they are copied for it first.
+//! the other ways to manage memory, they are copied for it first. Chunks that come into view light up: the
+//! arenas still have the list of the frame before.
 //!
 //! `cargo run -p voxel_window --ignore-rust-version`, with any Rust from 1.95 on.
 //! `-- --screenshot FILE` runs for a number of frames, switches between all ways on the way, saves
@@ -14,10 +15,12 @@
 //! |---|---|
 //! | 1 2 3 4 | memory by heap, reused buffers, herd, arenas |
 //! | + - | more to do, less to do |
+//! | T | chunks are meshed in tasks, or while the frame waits; `-- --tasks` begins with it |
 //! | W A S D, arrows, space, shift | fly |
 //! | P | back to the camera's path |
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod controls;
 mod gpu;
 #[cfg_attr(target_family = "wasm", path = "page.rs")]
@@ -42,6 +45,7 @@ use bevy::render::RenderApp;
 use bevy_frame_arena::{FrameArenaOverlayPlugin, FrameArenaSubAppPlugin};
 use voxel_world::{game, ways};
 
+use crate::arrivals::ArrivalsPlugin;
 use crate::controls::{ChooseSystems, ControlsPlugin};
 use crate::game::{Load, WorldPlugin};
 use crate::platform::PlatformPlugin;
@@ -72,6 +76,7 @@ fn main() -> AppExit {
         // This line hands each frame to the render world.
         FrameArenaSubAppPlugin::new(RenderApp),
         FrameArenaOverlayPlugin::default(),
+        ArrivalsPlugin,
         DrawWorldPlugin,
         PlatformPlugin,
     ));

@@ -19,6 +19,7 @@ use bevy::render::view::{ViewDepthStencilTexture, ViewTarget};
 use bevy::render::{Extract, ExtractSchedule, Render, RenderApp, RenderStartup, RenderSystems};
 use bevy_frame_arena::{ExtractedFrame, FrameHandle};
 
+use crate::arrivals::Lights;
 use crate::controls::Eye;
 use crate::game::camera::{Draw, View};
 use crate::game::mesher::Vertex;
@@ -60,7 +61,7 @@ struct Picture {
     meshes: FrameHandle<[Mesh]>,
     instances: FrameHandle<[Instance]>,
     view: [f32; 20],
-    /// Where each chunk begins: known once.
+    /// Where each chunk begins, which is known once; and how bright it is lit.
     origins: Vec<[f32; 4]>,
 }
 
@@ -87,6 +88,7 @@ struct Uploaded {
 struct ChunkMesh {
     vertices: Buffer,
     origin: Buffer,
+    light: f32,
     index_count: u32,
 }
 
@@ -178,6 +180,7 @@ fn extract(
     handles: Extract<(Res<Draws>, Res<Meshes>, Res<Instances>)>,
     copies: Extract<Res<Gpu>>,
     camera: Extract<(Res<Eye>, Res<View>)>,
+    lights: Extract<Res<Lights>>,
     chunks: Extract<Query<&Chunk>>,
     mut picture: ResMut<Picture>,
     mut gpu: ResMut<Gpu>,
@@ -196,6 +199,9 @@ fn extract(
         for chunk in &chunks {
             picture.origins[chunk.number as usize] = chunk.origin().extend(0.0).to_array();
         }
+    }
+    for (origin, light) in picture.origins.iter_mut().zip(&lights.0) {
+        origin[3] = *light;
     }
 }
 
@@ -231,6 +237,7 @@ fn upload(
     if let Some(draws) = frame.get(picture.draws) {
         uploaded.set_draws(draws);
     }
+    uploaded.upload_lights(&picture, &queue);
 }
 
 impl Uploaded {
@@ -247,8 +254,9 @@ impl Uploaded {
             origin: device.create_buffer_with_data(&BufferInitDescriptor {
                 label: Some("origin"),
                 contents: bytemuck::cast_slice(&picture.origins[chunk as usize]),
-                usage: BufferUsages::VERTEX,
+                usage: BufferUsages::VERTEX | BufferUsages::COPY_DST,
             }),
+            light: 0.0,
             index_count: 0,
         });
         write(&mut mesh.vertices, vertices, device, queue);
@@ -266,6 +274,16 @@ impl Uploaded {
             .get_or_insert_with(|| vertex_buffer(device, 0));
         write(buffer, instances, device, queue);
         self.instance_count = instances.len() as u32;
+    }
+
+    fn upload_lights(&mut self, picture: &Picture, queue: &RenderQueue) {
+        for (chunk, mesh) in &mut self.chunks {
+            let origin = &picture.origins[*chunk as usize];
+            if mesh.light != origin[3] {
+                mesh.light = origin[3];
+                queue.write_buffer(&mesh.origin, 0, bytemuck::cast_slice(origin));
+            }
+        }
     }
 
     fn set_draws(&mut self, draws: &[Draw]) {

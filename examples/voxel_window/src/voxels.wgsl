@@ -36,7 +36,9 @@ fn chunk(@location(0) corner: vec4<f32>, @location(1) origin: vec4<f32>) -> Corn
         vec3(0.62, 0.55, 0.32), // sand
     );
     let code = u32(corner.w);
-    return project(corner.xyz + origin.xyz, colors[code / 8u] * light(code % 8u));
+    // Chunks that have just come into view are lit.
+    let color = mix(colors[code / 8u], vec3(1.0, 0.30, 0.02), 0.8 * origin.w);
+    return project(corner.xyz + origin.xyz, color * light(code % 8u));
 }
 
 @vertex

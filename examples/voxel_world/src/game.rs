@@ -3,6 +3,7 @@
 pub mod camera;
 pub mod grid;
 pub mod mesher;
+pub mod meshing;
 pub mod noise;
 pub mod paths;
 pub mod terrain;
@@ -29,6 +30,8 @@ pub struct Load {
     pub diggers: u32,
     /// How far away a walker's label can be read, in blocks.
     pub label_distance: f32,
+    /// Whether chunks are meshed in tasks, or while the frame waits.
+    pub meshes_in_tasks: bool,
 }
 
 impl Default for Load {
@@ -39,6 +42,7 @@ impl Default for Load {
             walkers: 4000,
             diggers: 5,
             label_distance: 70.0,
+            meshes_in_tasks: false,
         }
     }
 }

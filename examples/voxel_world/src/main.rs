@@ -15,7 +15,6 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use voxel_world::counting::Counting;
-use voxel_world::game::Load;
 use voxel_world::measure::{self, BLOCK_FRAMES, Player, WARM_UP_FRAMES, first_difference, threads};
 
 use crate::arguments::{Comparison, HELP, Task};
@@ -27,16 +26,16 @@ static GLOBAL: Counting = Counting;
 fn main() -> ExitCode {
     let done = match arguments::parse(env::args().skip(1)) {
         Ok(Task::Compare(comparison)) => compare(&comparison),
-        Ok(Task::MeasureMemory(way)) => {
-            let mut player = Player::new(way, Load::default(), threads());
+        Ok(Task::MeasureMemory(way, load)) => {
+            let mut player = Player::new(way, load, threads());
             (0..WARM_UP_FRAMES + BLOCK_FRAMES).for_each(|_| player.play());
             if let Some(kib) = measure::peak_resident_kib() {
                 println!("{kib}");
             }
             Ok(())
         }
-        Ok(Task::CountRequests(way)) => {
-            let requests = measure::count_requests(way, Load::default());
+        Ok(Task::CountRequests(way, load)) => {
+            let requests = measure::count_requests(way, load);
             println!("{} {}", requests.calls, requests.bytes);
             Ok(())
         }
@@ -59,7 +58,7 @@ fn main() -> ExitCode {
 fn compare(comparison: &Comparison) -> Result<(), String> {
     let ways = comparison.ways.iter();
     let mut players: Vec<Player> = ways
-        .map(|way| Player::new(*way, Load::default(), threads()))
+        .map(|way| Player::new(*way, comparison.load.clone(), threads()))
         .collect();
     let frames = WARM_UP_FRAMES + comparison.rounds * BLOCK_FRAMES;
     let progress = progress_bar(frames * players.len());
@@ -88,10 +87,13 @@ fn compare(comparison: &Comparison) -> Result<(), String> {
         }
     }
     progress.set_message("memory");
-    let figures: Vec<Figures> = players.iter().map(Figures::new).collect();
+    let figures: Vec<Figures> = players
+        .iter()
+        .map(|player| Figures::new(player, &comparison.load))
+        .collect();
     progress.finish_and_clear();
     println!("{} frames of each way, the same world in all\n", frames);
-    println!("{}", report::write(&figures));
+    println!("{}", report::write(&figures, &comparison.load));
     if let Some(file) = &comparison.plot {
         plot::draw(file, &players).map_err(|error| format!("{}: {error}", file.display()))?;
         println!("{} shows it", file.display());

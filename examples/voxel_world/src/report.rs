@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::arguments::{COUNT_REQUESTS, MEASURE_MEMORY};
+use crate::arguments::{COUNT_REQUESTS, MEASURE_MEMORY, TASKS};
+use voxel_world::game::Load;
 use voxel_world::measure::Player;
 use voxel_world::ways::Way;
 
@@ -25,7 +26,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn new(player: &Player) -> Self {
+    pub(crate) fn new(player: &Player, load: &Load) -> Self {
         let times = player.sorted_times();
         let millis: Vec<f64> = times.iter().copied().map(milliseconds).collect();
         let mean = millis.iter().sum::<f64>() / millis.len() as f64;
@@ -44,8 +45,9 @@ impl Figures {
             deviation: (squares / millis.len() as f64).sqrt(),
             cpu: (!player.cpu.is_empty()).then(|| milliseconds(cpu) / millis.len() as f64),
             medians: medians.collect(),
-            requests: ask_child(COUNT_REQUESTS, player.way),
-            peak_resident_mib: ask_child(MEASURE_MEMORY, player.way).map(|[kib]| kib / 1024.0),
+            requests: ask_child(COUNT_REQUESTS, player.way, load),
+            peak_resident_mib: ask_child(MEASURE_MEMORY, player.way, load)
+                .map(|[kib]| kib / 1024.0),
         }
     }
 }
@@ -59,18 +61,23 @@ fn percentile(sorted: &[f64], part: f64) -> f64 {
 }
 
 /// Runs one way in a process of its own, and returns the numbers that it prints.
-fn ask_child<const N: usize>(option: &str, way: Way) -> Option<[f64; N]> {
+fn ask_child<const N: usize>(option: &str, way: Way, load: &Load) -> Option<[f64; N]> {
     let program = std::env::current_exe().ok()?;
-    let output = Command::new(program).args([option, way.name()]).output();
+    let tasks = load.meshes_in_tasks.then_some(TASKS);
+    let arguments = tasks.into_iter().chain([option, way.name()]);
+    let output = Command::new(program).args(arguments).output();
     let text = String::from_utf8(output.ok()?.stdout).ok()?;
     let numbers: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
     numbers.try_into().ok()
 }
 
 /// Writes the table and the verdict.
-pub(crate) fn write(figures: &[Figures]) -> String {
+pub(crate) fn write(figures: &[Figures], load: &Load) -> String {
     let mut text = String::new();
     write_table(figures, &mut text).expect("a string takes all text");
+    if load.meshes_in_tasks {
+        text += "Chunks are meshed in tasks: Bevy's call for each of them is among the calls.\n";
+    }
     if let Some(verdict) = verdict(figures) {
         text += &verdict;
     }

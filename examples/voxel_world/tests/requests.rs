@@ -20,6 +20,7 @@ fn a_warm_frame_of_the_world_asks_nothing_of_the_global_allocator() {
         walkers: 200,
         diggers: 2,
         label_distance: 60.0,
+        meshes_in_tasks: false,
     };
     // The task of a path search is Bevy's, and there is at most one of them in these frames.
     assert!(measure::count_requests(Way::Arena, load.clone()).calls <= 1);

@@ -157,7 +157,7 @@ fn a_chunk_with_all_neighbours_solid_has_no_mesh() {
 
 /// A small world, without systems of a way.
 #[cfg(not(miri))] // Miri needs minutes for each frame of an app; `attacks` and `app` have small ones.
-fn small_world() -> App {
+fn small_world(meshes_in_tasks: bool) -> App {
     let mut app = App::new();
     let load = Load {
         columns: 4,
@@ -165,6 +165,7 @@ fn small_world() -> App {
         walkers: 200,
         diggers: 2,
         label_distance: 40.0,
+        meshes_in_tasks,
     };
     let task_pool_options = TaskPoolOptions::with_num_threads(8);
     app.add_plugins((TaskPoolPlugin { task_pool_options }, GamePlugin { load }));
@@ -182,8 +183,8 @@ fn play(app: &mut App, frames: usize) -> Vec<u64> {
 }
 
 #[cfg(not(miri))]
-fn play_alone(way: Way) -> Vec<u64> {
-    let mut app = small_world();
+fn play_alone(way: Way, meshes_in_tasks: bool) -> Vec<u64> {
+    let mut app = small_world(meshes_in_tasks);
     way.add_to(&mut app);
     app.finish();
     app.cleanup();
@@ -195,19 +196,23 @@ fn play_alone(way: Way) -> Vec<u64> {
 #[cfg(not(miri))]
 fn all_ways_make_the_same_world() {
     let [heap, others @ ..] = Way::ALL;
-    let world = play_alone(heap);
-    let mut moments = world.clone();
-    moments.dedup();
-    assert!(moments.len() > 210, "something happens in each frame");
-    for other in others {
-        assert!(play_alone(other) == world, "{other:?}");
-    }
+    let worlds = [false, true].map(|meshes_in_tasks| {
+        let world = play_alone(heap, meshes_in_tasks);
+        let mut moments = world.clone();
+        moments.dedup();
+        assert!(moments.len() > 210, "something happens in each frame");
+        for other in others {
+            assert!(play_alone(other, meshes_in_tasks) == world, "{other:?}");
+        }
+        world
+    });
+    assert!(worlds[0] != worlds[1], "tasks come later");
 }
 
 #[test]
 #[cfg(not(miri))]
 fn ways_take_turns_in_one_app_as_in_the_window() {
-    let mut app = small_world();
+    let mut app = small_world(true);
     for way in Way::ALL {
         way.add_to(&mut app);
         let is_played = move |played: Res<Way>| *played == way;

@@ -67,13 +67,13 @@ impl<M: Send + 'static> Search<M> {
 }
 
 #[cfg(not(target_family = "wasm"))]
-fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
+pub(super) fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
     Some(bevy_tasks::futures_lite::future::block_on(task))
 }
 
 /// Returns the result if it is there: a page has one thread, and the task runs after the frame.
 #[cfg(target_family = "wasm")]
-fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
+pub(super) fn wait_for<T>(task: &mut Task<T>) -> Option<T> {
     bevy_tasks::futures::check_ready(task)
 }
 

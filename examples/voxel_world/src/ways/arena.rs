@@ -3,9 +3,10 @@
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::common_conditions::not;
 use bevy_frame_arena::{
-    ArenasOf, FixedStep, FrameArena, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings,
-    FrameArenas, FrameHandle,
+    ArenasOf, FixedStep, FrameArena, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenas,
+    FrameHandle, TaskResult,
 };
 use bevy_math::Vec3;
 
@@ -14,6 +15,7 @@ use crate::game::Load;
 use crate::game::camera::{Draw, Seen, View, choose_detail};
 use crate::game::grid::{Entry, GridView, STARTS, sort_into_cells};
 use crate::game::mesher::{PADDED_BLOCKS, Vertex, mesh};
+use crate::game::meshing::{Meshing, is_in_tasks};
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
 use crate::game::terrain::{AIR, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
@@ -23,21 +25,10 @@ pub(super) struct ArenaPlugin;
 
 impl Plugin for ArenaPlugin {
     fn build(&self, app: &mut App) {
-        let settings = FrameArenaSettings {
-            // Enough for the first frame, which meshes all chunks; on the web the default is less.
-            block_bytes: 4 << 20,
-            ..FrameArenaSettings::default()
-        };
         app.add_plugins((
-            FrameArenaPlugin {
-                settings: settings.clone(),
-                ..FrameArenaPlugin::default()
-            },
+            FrameArenaPlugin::default(),
             // Memory at the pace of the steps, which is not that of the frames.
-            FrameArenaPacePlugin {
-                settings,
-                ..FrameArenaPacePlugin::fixed_step()
-            },
+            FrameArenaPacePlugin::fixed_step(),
         ))
         .init_resource::<Grid>()
         .init_resource::<Visible>()
@@ -53,7 +44,10 @@ impl Plugin for ArenaPlugin {
             (build_grid, search_path, find_neighbours, walk),
             (
                 (cull_chunks, choose_details).chain(),
-                mesh_chunks,
+                (
+                    mesh_chunks.run_if(not(is_in_tasks)),
+                    mesh_in_tasks.run_if(is_in_tasks),
+                ),
                 cull_walkers,
                 write_labels,
                 render,
@@ -232,6 +226,45 @@ fn mesh_chunks(
             });
         },
     );
+    meshes.0 = made.share();
+}
+
+fn mesh_in_tasks(
+    arenas: Res<FrameArenas>,
+    map: Res<Map>,
+    dirty: Query<&Chunk, Changed<Blocks>>,
+    chunks: Query<&Blocks>,
+    mut meshing: Local<Meshing<TaskResult<[Vertex]>>>,
+    mut meshes: ResMut<Meshes>,
+) {
+    meshing.begin_frame(dirty);
+    while let Some(chunk) = meshing.next_chunk() {
+        // One for the work, which the task drops, and a ticket for one that its result keeps.
+        let (work, tasks) = (arenas.task_arena(), arenas.tasks());
+        let mut padded = work.vec();
+        padded.resize(PADDED_BLOCKS, AIR);
+        map.pad(&chunk, &chunks, &mut padded);
+        let padded = padded.share();
+        meshing.run(chunk, move || {
+            let mut quads = work.vec();
+            let padded = work.get(padded).expect("it is the arena's");
+            mesh(padded, |quad| quads.push(quad));
+            quads.sort_unstable();
+            let made = tasks.arena();
+            let mut vertices = made.vec_with_capacity(quads.len() * 4);
+            for quad in &quads {
+                vertices.extend_from_slice(&quad.corners());
+            }
+            let vertices = vertices.share();
+            made.finish(vertices)
+        });
+    }
+    let mut made = arenas.local().vec();
+    while let Some((chunk, vertices)) = meshing.next_mesh() {
+        // Its memory goes back when the frame is recycled.
+        let vertices = arenas.adopt(vertices);
+        made.push(Mesh { chunk, vertices });
+    }
     meshes.0 = made.share();
 }
 

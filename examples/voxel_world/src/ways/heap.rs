@@ -4,6 +4,7 @@ use std::mem::take;
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::common_conditions::not;
 use bevy_math::Vec3;
 use bevy_utils::Parallel;
 
@@ -13,8 +14,9 @@ use crate::game::Load;
 use crate::game::camera::{Draw, Seen, View, choose_detail};
 use crate::game::grid::{Entry, STARTS, sort_into_cells};
 use crate::game::mesher::{PADDED_BLOCKS, Vertex, mesh};
+use crate::game::meshing::{Meshing, is_in_tasks};
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
-use crate::game::terrain::{AIR, Blocks, Chunk, Map};
+use crate::game::terrain::{AIR, Block, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
 use crate::gpu::Gpu;
 
@@ -32,7 +34,10 @@ impl Plugin for HeapPlugin {
             (build_grid, search_path, find_neighbours, walk),
             (
                 (cull_chunks, choose_details).chain(),
-                mesh_chunks,
+                (
+                    mesh_chunks.run_if(not(is_in_tasks)),
+                    mesh_in_tasks.run_if(is_in_tasks),
+                ),
                 cull_walkers,
                 write_labels,
                 render,
@@ -139,20 +144,42 @@ fn mesh_chunks(
         |list, chunk| {
             let mut padded = vec![AIR; PADDED_BLOCKS];
             map.pad(chunk, &chunks, &mut padded);
-            let mut quads = Vec::new();
-            mesh(&padded, |quad| quads.push(quad));
-            quads.sort_unstable();
-            let mut vertices = Vec::with_capacity(quads.len() * 4);
-            for quad in &quads {
-                vertices.extend_from_slice(&quad.corners());
-            }
             list.push(Mesh {
                 chunk: chunk.number,
-                vertices,
+                vertices: make_mesh(&padded),
             });
         },
     );
     meshes.0 = collect(made);
+}
+
+fn mesh_in_tasks(
+    map: Res<Map>,
+    dirty: Query<&Chunk, Changed<Blocks>>,
+    chunks: Query<&Blocks>,
+    mut meshing: Local<Meshing<Vec<Vertex>>>,
+    mut meshes: ResMut<Meshes>,
+) {
+    meshing.begin_frame(dirty);
+    while let Some(chunk) = meshing.next_chunk() {
+        let mut padded = vec![AIR; PADDED_BLOCKS];
+        map.pad(&chunk, &chunks, &mut padded);
+        meshing.run(chunk, move || make_mesh(&padded));
+    }
+    while let Some((chunk, vertices)) = meshing.next_mesh() {
+        meshes.0.push(Mesh { chunk, vertices });
+    }
+}
+
+fn make_mesh(padded: &[Block]) -> Vec<Vertex> {
+    let mut quads = Vec::new();
+    mesh(padded, |quad| quads.push(quad));
+    quads.sort_unstable();
+    let mut vertices = Vec::with_capacity(quads.len() * 4);
+    for quad in &quads {
+        vertices.extend_from_slice(&quad.corners());
+    }
+    vertices
 }
 
 fn cull_walkers(view: Res<View>, walkers: Query<&Walker>, mut instances: ResMut<Instances>) {

@@ -6,16 +6,18 @@ use std::sync::Mutex;
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::common_conditions::not;
 use bumpalo_herd::{Herd, Member};
 
 use super::reused::{
     MeshEnd, MeshQueue, Meshes, ReusedPlugin, build_grid, choose_details, find_neighbours,
-    hand_over, render, search_path, write_labels,
+    hand_over, mesh_in_tasks, render, search_path, write_labels,
 };
 use super::vectors::{Instances, Visible, walk};
 use super::{Way, add_once};
 use crate::game::camera::{Seen, View};
 use crate::game::mesher::{PADDED_BLOCKS, mesh};
+use crate::game::meshing::is_in_tasks;
 use crate::game::terrain::{AIR, Blocks, Chunk, Map};
 use crate::game::walkers::Walker;
 
@@ -32,7 +34,10 @@ impl Plugin for HerdPlugin {
             (build_grid, search_path, find_neighbours, walk),
             (
                 (cull_chunks, choose_details).chain(),
-                mesh_chunks,
+                (
+                    mesh_chunks.run_if(not(is_in_tasks)),
+                    mesh_in_tasks.run_if(is_in_tasks),
+                ),
                 cull_walkers,
                 write_labels,
                 render,

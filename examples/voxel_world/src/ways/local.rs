@@ -2,16 +2,18 @@
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::common_conditions::not;
 use bevy_utils::Parallel;
 
 use super::reused::{
     MeshEnd, MeshQueue, Meshes, ReusedPlugin, build_grid, choose_details, find_neighbours,
-    hand_over, render, search_path, write_labels,
+    hand_over, mesh_in_tasks, render, search_path, write_labels,
 };
 use super::vectors::{Instances, Visible, walk};
 use super::{Way, add_once};
 use crate::game::camera::{Seen, View};
 use crate::game::mesher::{PADDED_BLOCKS, Quad, mesh};
+use crate::game::meshing::is_in_tasks;
 use crate::game::terrain::{AIR, Block, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
 
@@ -26,7 +28,10 @@ impl Plugin for LocalPlugin {
             (build_grid, search_path, find_neighbours, walk),
             (
                 (cull_chunks, choose_details).chain(),
-                mesh_chunks,
+                (
+                    mesh_chunks.run_if(not(is_in_tasks)),
+                    mesh_in_tasks.run_if(is_in_tasks),
+                ),
                 cull_walkers,
                 write_labels,
                 render,

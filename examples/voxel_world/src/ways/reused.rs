@@ -12,9 +12,10 @@ use super::vectors::{Draws, Grid, Instances, Near, VectorsPlugin, Visible};
 use crate::game::Load;
 use crate::game::camera::{Draw, View, choose_detail};
 use crate::game::grid::{Entry, STARTS, sort_into_cells};
-use crate::game::mesher::Vertex;
+use crate::game::mesher::{PADDED_BLOCKS, Quad, Vertex, mesh};
+use crate::game::meshing::Meshing;
 use crate::game::paths::{Goal, Search, field_count, find_goal, write_costs};
-use crate::game::terrain::Map;
+use crate::game::terrain::{AIR, Block, Blocks, Chunk, Map};
 use crate::game::walkers::{Instance, Walker};
 use crate::gpu::Gpu;
 
@@ -149,6 +150,60 @@ pub(super) fn choose_details(visible: Res<Visible>, mut draws: ResMut<Draws>) {
     let chosen = nearest_first.map(|(place, seen)| choose_detail(place, seen));
     draws.0.clear();
     draws.0.extend(chosen);
+}
+
+/// The memory of a meshing task, which goes into it and comes back.
+#[derive(Default)]
+pub(super) struct TaskBuffers {
+    padded: Vec<Block>,
+    quads: Vec<Quad>,
+    vertices: Vec<Vertex>,
+}
+
+/// Buffers that no task has.
+#[derive(Default)]
+pub(super) struct BufferPool(Vec<TaskBuffers>);
+
+// A herd cannot go into a task, which outlives the system.
+pub(super) fn mesh_in_tasks(
+    map: Res<Map>,
+    dirty: Query<&Chunk, Changed<Blocks>>,
+    chunks: Query<&Blocks>,
+    mut pool: Local<BufferPool>,
+    mut meshing: Local<Meshing<TaskBuffers>>,
+    mut meshes: ResMut<Meshes>,
+) {
+    meshing.begin_frame(dirty);
+    while let Some(chunk) = meshing.next_chunk() {
+        let mut buffers = pool.0.pop().unwrap_or_default();
+        buffers.padded.clear();
+        buffers.padded.resize(PADDED_BLOCKS, AIR);
+        map.pad(&chunk, &chunks, &mut buffers.padded);
+        meshing.run(chunk, move || {
+            let TaskBuffers {
+                padded,
+                quads,
+                vertices,
+            } = &mut buffers;
+            quads.clear();
+            mesh(padded, |quad| quads.push(quad));
+            quads.sort_unstable();
+            vertices.clear();
+            vertices.reserve(quads.len() * 4);
+            for quad in quads {
+                vertices.extend_from_slice(&quad.corners());
+            }
+            buffers
+        });
+    }
+    meshes.0.iter_mut().for_each(MeshQueue::clear);
+    let mut queue = meshes.0.borrow_local_mut();
+    while let Some((chunk, buffers)) = meshing.next_mesh() {
+        queue.vertices.extend_from_slice(&buffers.vertices);
+        let end = queue.vertices.len();
+        queue.meshes.push(MeshEnd { chunk, end });
+        pool.0.push(buffers);
+    }
 }
 
 pub(super) fn write_labels(
