@@ -17,8 +17,8 @@ use crate::error::ArenaError;
 /// The newest allocation of the arena grows, shrinks and is freed in place. Any other keeps its memory until
 /// the arena is recycled.
 // SAFETY:
-// - an allocation stays valid while the arena is borrowed: the arena keeps its blocks when it takes another
-//   one, and recycling takes `&mut FrameArena`;
+// - an allocation stays valid while the arena is borrowed: the arena gives a block back only if nothing is
+//   left in it (`Chain::free_left`), and recycling takes `&mut FrameArena`;
 // - the cursor steps back only over the newest allocation, when its owner frees or shrinks it: it never moves
 //   below an allocation that is live, leaked or shared;
 // - `allocate` unwinds only if the global allocator does, and has then changed nothing;
@@ -111,7 +111,10 @@ impl FrameArena {
         // The old and the new allocation were in use at once.
         self.note_peak(self.used_now());
         // The caller gives up `block`, which is often the last allocation in the block that was left.
-        self.chain.free_left(block, old_bytes);
+        let emptied = self.chain.free_left(block, old_bytes, self.kept_bytes);
+        if let Some(emptied) = emptied {
+            self.store.returning().put(emptied);
+        }
         Ok(moved)
     }
 

@@ -224,6 +224,15 @@ impl Stack {
         self.top.as_mut()?.below_mut().as_mut()
     }
 
+    /// Removes the block below the top one.
+    pub(super) fn remove_second(&mut self) -> Option<Block> {
+        let link = self.top.as_mut()?.below_mut();
+        let mut second = link.take()?;
+        *link = second.below_mut().take();
+        self.len -= 1;
+        Some(second)
+    }
+
     #[inline]
     pub(super) fn push(&mut self, mut block: Block) {
         let below = std::mem::replace(block.below_mut(), self.top.take());

@@ -105,23 +105,36 @@ impl Chain {
 
     /// Frees an allocation at the end of the block that was active before, if it is one. For a list that has
     /// moved to the active block.
-    pub(super) fn free_left(&self, allocation: NonNull<u8>, bytes: usize) {
+    ///
+    /// Returns the block if nothing else is in it and it is larger than `kept_bytes`. So of a list that grows,
+    /// only the last block is held.
+    pub(super) fn free_left(
+        &self,
+        allocation: NonNull<u8>,
+        bytes: usize,
+        kept_bytes: usize,
+    ) -> Option<Block> {
         self.with(|blocks| {
-            let Some(left) = blocks.second_mut() else {
-                return;
-            };
-            let bytes = bump::round_up(bytes);
+            let left = blocks.second_mut()?;
+            let (bytes, used_bytes) = (bump::round_up(bytes), left.used_bytes());
             // Headers lie between blocks, so an allocation that ends here is in this block.
-            let end = left.start().addr() + left.used_bytes();
-            if allocation.addr().get() + bytes == end {
-                self.leave(left, left.used_bytes() - bytes);
-                self.closed_bytes
-                    .store(self.closed_bytes() - bytes, Relaxed);
-                // The block's own pointer may also access the padding.
-                let freed = left.start().wrapping_add(left.used_bytes());
-                poison::mark_dead(freed, bytes);
+            let end = left.start().addr() + used_bytes;
+            if allocation.addr().get() + bytes != end {
+                return None;
             }
-        });
+            self.closed_bytes
+                .store(self.closed_bytes() - bytes, Relaxed);
+            // The block's own pointer may also access the padding.
+            let freed = left.start().wrapping_add(used_bytes - bytes);
+            poison::mark_dead(freed, bytes);
+            if bytes < used_bytes || left.bytes() <= kept_bytes {
+                self.leave(left, used_bytes - bytes);
+                return None;
+            }
+            self.held_bytes
+                .store(self.held_bytes() - left.bytes(), Relaxed);
+            blocks.remove_second()
+        })
     }
 
     /// Removes all blocks and passes each to `take`, the active one first.
