@@ -162,7 +162,7 @@ fn load(level: Res<ArenasOf<Level>>, mut map: ResMut<Map>, mut commands: Command
     }));
 }
 
-/// Removes what holds memory of the level.
+/// Drops the task, its result and the entities. The rest of the level is freed after this schedule.
 fn unload(all: Query<Entity, With<Position>>, mut commands: Commands) {
     commands.remove_resource::<FlowField>();
     commands.remove_resource::<NextField>();
