@@ -490,3 +490,52 @@ fn a_small_arena_takes_a_larger_free_block_rather_than_have_one_made() {
     arenas.swap();
     assert_eq!(arenas.usage().reserved_bytes, reserved_bytes);
 }
+
+#[test]
+fn a_block_that_a_list_leaves_empty_serves_others_at_once() {
+    let arenas = FrameArenas::default();
+    let arena = arenas.local();
+    let mut list = arena.vec::<u64>();
+    // It outgrows the first block, the next one, and half an ordinary one.
+    for _ in 0..20 * KIB {
+        list.push(7);
+    }
+    assert!(arena.reserved_bytes() > arena.held_bytes(), "one was left");
+    let reserved_bytes = arena.reserved_bytes();
+    let scratch = arenas.scratch();
+    scratch.alloc_slice_fill_copy(10 * KIB, 0xEE_u8);
+    assert_eq!(arena.reserved_bytes(), reserved_bytes, "and is used again");
+    assert!(list.iter().all(|it| *it == 7));
+}
+
+#[test]
+fn a_block_that_a_list_leaves_with_other_data_in_it_is_kept() {
+    let arenas = FrameArenas::default();
+    let arena = arenas.local();
+    // Both are too large for the first block, so they are in one of 16 KiB.
+    let kept = arena.alloc_slice_fill_copy(9 * KIB, 7_u8);
+    let mut list = arena.vec_with_capacity::<u8>(5 * KIB);
+    list.resize(5 * KIB, 8);
+    list.resize(20 * KIB, 8);
+    let scratch = arenas.scratch();
+    for _ in 0..10 {
+        scratch.alloc_slice_fill_copy(9 * KIB, 0xEE_u8);
+    }
+    assert!(kept.iter().all(|it| *it == 7));
+    assert!(list.iter().all(|it| *it == 8));
+}
+
+#[test]
+fn scratch_keeps_its_first_block_although_a_list_has_left_it() {
+    let arenas = FrameArenas::default();
+    let scratch = arenas.scratch();
+    let mut list = scratch.vec();
+    for _ in 0..20 * KIB {
+        list.push(7_u64);
+    }
+    drop(list);
+    drop(scratch);
+    let scratch = arenas.scratch();
+    let held_bytes = scratch.held_bytes();
+    assert!((1..=8 * KIB).contains(&held_bytes), "{held_bytes}");
+}
