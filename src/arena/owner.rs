@@ -41,7 +41,8 @@ pub(crate) struct OnOneThread<V, T = ()>(pub(crate) V, PhantomData<T>);
     message = "an arena belongs to the thread that asked for it",
     label = "this uses one thread's arena on another",
     note = "in a `par_iter` or a task, call `arenas.local()` or `arenas.scratch()` inside of the closure",
-    note = "to pass data on, `share` it and pass the `FrameHandle`"
+    note = "to pass data on, `share` it and pass the `FrameHandle`",
+    note = "a `TaskArena` moves into its task; a component or resource holds the `TaskResult`"
 )]
 pub(crate) trait AskedForThere {}
 

@@ -20,7 +20,8 @@ use crate::stamp;
 /// flow field.
 ///
 /// It derefs to a [`FrameArena`], whose blocks come from the store and the budget of the
-/// [`FrameArenas`] that it was taken from. It may move to any thread and live for any number of periods.
+/// [`FrameArenas`] that it was taken from. It may move to any thread and live for any number of periods. It is
+/// not `Sync`, so a component or resource cannot hold it: move it into its task, and store the result.
 /// [`finish`](Self::finish) turns it into the result. If it is dropped instead, e.g. with a task that is
 /// cancelled or panics, its blocks are returned to the store at once, from any thread. After the `FrameArenas`
 /// were dropped, they are returned to the global allocator.
@@ -163,7 +164,7 @@ impl TaskArena {
     /// the task drops.
     ///
     /// # Panics
-    /// If the handle was not made in this arena, with the text of [`HandleError`].
+    /// If the handle was not made in this arena.
     #[track_caller]
     pub fn finish<T: ?Sized>(self, handle: FrameHandle<T>) -> TaskResult<T> {
         let Self { arena, mut seat } = self;
@@ -171,7 +172,10 @@ impl TaskArena {
         let memory = TaskMemory { arena, seat };
         match memory.find(handle) {
             Some(_) => TaskResult { handle, memory },
-            None => panic!("{}", memory.why_not(handle)),
+            None => panic!(
+                "`finish` takes a handle that was made in this task arena: {}",
+                memory.why_not(handle)
+            ),
         }
     }
 }
