@@ -193,7 +193,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolIter, PoolKey, PoolMemory};
+pub use pool::{Pool, PoolIter, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteUsage};
 
