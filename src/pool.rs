@@ -144,8 +144,9 @@ impl<T> Pool<T> {
             (slot, self.number + 1)
         };
         self.len += 1;
-        let value = ManuallyDrop::new(value);
-        let content = Content { value };
+        let content = Content {
+            value: ManuallyDrop::new(value),
+        };
         // SAFETY: the slot is no longer in a list and has no value; the pool is borrowed exclusively.
         unsafe { slot.write(Slot { tag, content }) };
         Ok(PoolKey { slot, tag })

@@ -312,14 +312,6 @@ impl FrameArena {
         }
     }
 
-    /// Creates a map with room for `capacity` elements, or panics if memory is refused.
-    #[track_caller]
-    pub fn map_with_capacity<K: Eq + Hash, V>(&self, capacity: usize) -> FrameMap<'_, K, V> {
-        let mut map = self.map();
-        map.reserve(capacity);
-        map
-    }
-
     /// Creates an empty set. It allocates with its first element.
     pub fn set<T>(&self) -> FrameSet<'_, T> {
         self.set_with_hasher(FixedState::default())
@@ -331,13 +323,5 @@ impl FrameArena {
         FrameSet {
             table: HashSet::with_hasher_in(hasher, TableMemory::new(self)),
         }
-    }
-
-    /// Creates a set with room for `capacity` elements, or panics if memory is refused.
-    #[track_caller]
-    pub fn set_with_capacity<T: Eq + Hash>(&self, capacity: usize) -> FrameSet<'_, T> {
-        let mut set = self.set();
-        set.reserve(capacity);
-        set
     }
 }

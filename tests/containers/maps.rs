@@ -92,7 +92,8 @@ fn the_order_of_a_map_is_the_same_in_each_frame() {
 fn a_map_drops_its_elements_once_and_gives_its_memory_back() {
     let before = live();
     let arena = FrameArena::new(4096);
-    let mut map = arena.map_with_capacity(20);
+    let mut map = arena.map();
+    map.reserve(20);
     map.extend((0..20).map(|n| (n, Tracked::make(n))));
     map.insert(3, Tracked::make(3));
     drop(map.remove(&4));
