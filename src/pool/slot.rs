@@ -16,7 +16,9 @@ use super::Pool;
 pub(super) const USE_BITS: u32 = 24;
 
 /// The slot of one value. Its tag is initialised when it is used for the first time.
+#[repr(C)]
 pub(super) struct Slot<T> {
+    /// First, so that a look-up finds the start of the value in the same cache line.
     pub(super) tag: u64,
     pub(super) content: Content<T>,
 }
@@ -26,18 +28,6 @@ pub(super) union Content<T> {
     pub(super) value: ManuallyDrop<T>,
     /// The slot vacated before this one.
     pub(super) next: Option<NonNull<Slot<T>>>,
-}
-
-impl<T> Slot<T> {
-    /// Returns the address of a slot's value, which may be uninitialised.
-    ///
-    /// # Safety
-    /// The slot must be within a block.
-    #[inline(always)]
-    pub(super) unsafe fn value(slot: NonNull<Self>) -> NonNull<T> {
-        // SAFETY: the caller's promise; the value is within the slot.
-        unsafe { slot.byte_add(offset_of!(Slot<T>, content.value)) }.cast()
-    }
 }
 
 /// A block of slots, as a link of the list of all blocks.
@@ -57,6 +47,16 @@ pub struct PoolKey<T> {
     /// Dangles after the pool is dropped. Only a pool with the number in `tag` may dereference it.
     pub(super) slot: NonNull<Slot<T>>,
     pub(super) tag: u64,
+}
+
+impl<T> PoolKey<T> {
+    /// Returns the address of the value, which is uninitialised if the slot is vacant.
+    #[inline(always)]
+    pub(super) fn value(self) -> *mut T {
+        let slot = self.slot.as_ptr();
+        slot.wrapping_byte_add(offset_of!(Slot<T>, content.value))
+            .cast()
+    }
 }
 
 // SAFETY: a key gives access to its object only through a borrow of the pool.
@@ -178,22 +178,22 @@ impl<T> Walk<T> {
     }
 
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<(PoolKey<T>, NonNull<T>)> {
+    pub(super) fn next(&mut self) -> Option<PoolKey<T>> {
         loop {
             while self.at == self.end {
                 self.enter_block()?;
             }
             // SAFETY: this is not the end of the block.
-            let (key, value) = unsafe { self.step() };
+            let key = unsafe { self.step() };
             if self.is_dense || key.tag % 2 == 1 {
                 self.left -= 1;
-                return Some((key, value));
+                return Some(key);
             }
         }
     }
 
     #[inline(always)]
-    fn fold<B>(mut self, init: B, mut work: impl FnMut(B, (PoolKey<T>, NonNull<T>)) -> B) -> B {
+    fn fold<B>(mut self, init: B, mut work: impl FnMut(B, PoolKey<T>) -> B) -> B {
         let mut result = init;
         loop {
             // Two loops: the first one reads no tags, unless `work` uses the keys.
@@ -203,9 +203,9 @@ impl<T> Walk<T> {
             }
             while self.at != self.end {
                 // SAFETY: as above.
-                let item = unsafe { self.step() };
-                if item.0.tag % 2 == 1 {
-                    result = work(result, item);
+                let key = unsafe { self.step() };
+                if key.tag % 2 == 1 {
+                    result = work(result, key);
                 }
             }
             if self.enter_block().is_none() {
@@ -217,14 +217,13 @@ impl<T> Walk<T> {
     /// # Safety
     /// `at` must not be `end`.
     #[inline(always)]
-    unsafe fn step(&mut self) -> (PoolKey<T>, NonNull<T>) {
+    unsafe fn step(&mut self) -> PoolKey<T> {
         let slot = self.at;
         // SAFETY: this is not the end of the block.
         self.at = unsafe { slot.add(1) };
         // SAFETY: slots before the first fresh one were used.
         let tag = unsafe { slot.as_ref() }.tag;
-        // SAFETY: the slot is within a block.
-        (PoolKey { slot, tag }, unsafe { Slot::value(slot) })
+        PoolKey { slot, tag }
     }
 
     /// Enters the next block, if there is one up to the active block.
@@ -269,10 +268,10 @@ macro_rules! visits {
 
             #[inline]
             fn next(&mut self) -> Option<Self::Item> {
-                let (key, value) = self.0.next()?;
+                let key = self.0.next()?;
                 // SAFETY: the slot has a value, which is visited once. The pool is borrowed as the
                 // reference borrows it.
-                Some((key, unsafe { &$($mut)? *value.as_ptr() }))
+                Some((key, unsafe { &$($mut)? *key.value() }))
             }
 
             fn size_hint(&self) -> (usize, Option<usize>) {
@@ -281,9 +280,9 @@ macro_rules! visits {
 
             #[inline]
             fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut work: F) -> B {
-                self.0.fold(init, |result, (key, value)| {
+                self.0.fold(init, |result, key| {
                     // SAFETY: as in `next`.
-                    work(result, (key, unsafe { &$($mut)? *value.as_ptr() }))
+                    work(result, (key, unsafe { &$($mut)? *key.value() }))
                 })
             }
         }
