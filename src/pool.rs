@@ -220,20 +220,20 @@ impl<T> Pool<T> {
     pub fn get(&self, key: PoolKey<T>) -> Option<&T> {
         let value = self.find(key)?;
         // SAFETY: the slot has a value, and the pool is borrowed.
-        Some(unsafe { &*value })
+        Some(unsafe { value.as_ref() })
     }
 
     /// Returns a mutable reference to the value of a key, or `None` if the key is stale.
     #[inline]
     pub fn get_mut(&mut self, key: PoolKey<T>) -> Option<&mut T> {
-        let value = self.find(key)?;
+        let mut value = self.find(key)?;
         // SAFETY: the slot has a value, and the pool is borrowed exclusively.
-        Some(unsafe { &mut *value })
+        Some(unsafe { value.as_mut() })
     }
 
     /// Returns the address of a key's value, or `None` if the key is stale.
     #[inline(always)]
-    fn find(&self, key: PoolKey<T>) -> Option<*mut T> {
+    fn find(&self, key: PoolKey<T>) -> Option<NonNull<T>> {
         // This check must come first: the key of a dropped pool dangles.
         if (key.tag ^ self.number) >> USE_BITS != 0 {
             return None;
@@ -246,7 +246,8 @@ impl<T> Pool<T> {
         if slot.tag != key.tag {
             return None;
         }
-        Some(key.value())
+        // SAFETY: the slot is within a block.
+        Some(unsafe { Slot::value(key.slot) })
     }
 
     /// Returns an iterator over all values and their keys, in memory order. It passes over vacant slots,
@@ -290,9 +291,9 @@ impl<T> Pool<T> {
     pub fn retain(&mut self, mut keep: impl FnMut(PoolKey<T>, &mut T) -> bool) {
         // SAFETY: the pool is borrowed, and no value is removed before it is visited.
         let mut walk = unsafe { Walk::new(self) };
-        while let Some(key) = walk.next() {
+        while let Some((key, mut value)) = walk.next() {
             // SAFETY: the slot has a value, and the pool is borrowed exclusively.
-            if !keep(key, unsafe { &mut *key.value() }) {
+            if !keep(key, unsafe { value.as_mut() }) {
                 // The slot is vacated before the value is dropped, which may panic.
                 drop(self.remove(key));
             }

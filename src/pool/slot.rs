@@ -30,6 +30,19 @@ pub(super) union Content<T> {
     pub(super) next: Option<NonNull<Slot<T>>>,
 }
 
+impl<T> Slot<T> {
+    /// Returns the address of a slot's value, which is uninitialised if the slot is vacant.
+    ///
+    /// # Safety
+    /// The slot must be within a block. (A wrapping offset would need no such promise, and would make the
+    /// loop of a visit longer by a third.)
+    #[inline(always)]
+    pub(super) unsafe fn value(slot: NonNull<Self>) -> NonNull<T> {
+        // SAFETY: the caller's promise; the value is within the slot.
+        unsafe { slot.byte_add(offset_of!(Self, content.value)) }.cast()
+    }
+}
+
 /// A block of slots, as a link of the list of all blocks.
 pub(super) struct Block<T> {
     pub(super) next: Option<NonNull<Self>>,
@@ -49,19 +62,9 @@ pub struct PoolKey<T> {
     pub(super) tag: u64,
 }
 
-impl<T> PoolKey<T> {
-    /// Returns the address of the value, which is uninitialised if the slot is vacant.
-    #[inline(always)]
-    pub(super) fn value(self) -> *mut T {
-        let slot = self.slot.as_ptr();
-        slot.wrapping_byte_add(offset_of!(Slot<T>, content.value))
-            .cast()
-    }
-}
-
 // SAFETY: a key gives access to its object only through a borrow of the pool.
 unsafe impl<T> Send for PoolKey<T> {}
-// SAFETY: as above.
+// SAFETY: a key gives access to its object only through a borrow of the pool.
 unsafe impl<T> Sync for PoolKey<T> {}
 
 /// Returns an unset key, which never resolves.
@@ -178,22 +181,22 @@ impl<T> Walk<T> {
     }
 
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<PoolKey<T>> {
+    pub(super) fn next(&mut self) -> Option<(PoolKey<T>, NonNull<T>)> {
         loop {
             while self.at == self.end {
                 self.enter_block()?;
             }
             // SAFETY: this is not the end of the block.
-            let key = unsafe { self.step() };
+            let (key, value) = unsafe { self.step() };
             if self.is_dense || key.tag % 2 == 1 {
                 self.left -= 1;
-                return Some(key);
+                return Some((key, value));
             }
         }
     }
 
     #[inline(always)]
-    fn fold<B>(mut self, init: B, mut work: impl FnMut(B, PoolKey<T>) -> B) -> B {
+    fn fold<B>(mut self, init: B, mut work: impl FnMut(B, (PoolKey<T>, NonNull<T>)) -> B) -> B {
         let mut result = init;
         loop {
             // Two loops: the first one reads no tags, unless `work` uses the keys.
@@ -202,10 +205,10 @@ impl<T> Walk<T> {
                 result = work(result, unsafe { self.step() });
             }
             while self.at != self.end {
-                // SAFETY: as above.
-                let key = unsafe { self.step() };
-                if key.tag % 2 == 1 {
-                    result = work(result, key);
+                // SAFETY: this is not the end of the block.
+                let item = unsafe { self.step() };
+                if item.0.tag % 2 == 1 {
+                    result = work(result, item);
                 }
             }
             if self.enter_block().is_none() {
@@ -217,13 +220,14 @@ impl<T> Walk<T> {
     /// # Safety
     /// `at` must not be `end`.
     #[inline(always)]
-    unsafe fn step(&mut self) -> PoolKey<T> {
+    unsafe fn step(&mut self) -> (PoolKey<T>, NonNull<T>) {
         let slot = self.at;
         // SAFETY: this is not the end of the block.
         self.at = unsafe { slot.add(1) };
         // SAFETY: slots before the first fresh one were used.
         let tag = unsafe { slot.as_ref() }.tag;
-        PoolKey { slot, tag }
+        // SAFETY: the slot is within a block.
+        (PoolKey { slot, tag }, unsafe { Slot::value(slot) })
     }
 
     /// Enters the next block, if there is one up to the active block.
@@ -268,10 +272,10 @@ macro_rules! visits {
 
             #[inline]
             fn next(&mut self) -> Option<Self::Item> {
-                let key = self.0.next()?;
+                let (key, value) = self.0.next()?;
                 // SAFETY: the slot has a value, which is visited once. The pool is borrowed as the
                 // reference borrows it.
-                Some((key, unsafe { &$($mut)? *key.value() }))
+                Some((key, unsafe { &$($mut)? *value.as_ptr() }))
             }
 
             fn size_hint(&self) -> (usize, Option<usize>) {
@@ -280,9 +284,10 @@ macro_rules! visits {
 
             #[inline]
             fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut work: F) -> B {
-                self.0.fold(init, |result, key| {
-                    // SAFETY: as in `next`.
-                    work(result, (key, unsafe { &$($mut)? *key.value() }))
+                self.0.fold(init, |result, (key, value)| {
+                    // SAFETY: the slot has a value, which is visited once. The pool is borrowed as the
+                    // reference borrows it.
+                    work(result, (key, unsafe { &$($mut)? *value.as_ptr() }))
                 })
             }
         }
