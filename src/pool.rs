@@ -23,9 +23,9 @@ const BLOCK_BYTES: [usize; 2] = [4 << 10, 32 << 10];
 /// graph. Use it where entities are too heavy and a frame is too short.
 ///
 /// [`insert`](Self::insert) returns a [`PoolKey`], which is `Copy` and can be stored anywhere.
-/// [`remove`](Self::remove) vacates the slot for the next object. The time of both does not depend on the
-/// number of objects. A stale key, or a key of another pool, does not resolve, even if its slot has
-/// another object now: each key is unique in the process.
+/// [`remove`](Self::remove) vacates the slot for the next object. Both take constant time. A stale key, or
+/// a key of another pool, does not resolve, even if its slot has another object now: each key is unique in
+/// the process.
 ///
 /// Slots are allocated in blocks of some kilobytes and never move, so growth copies nothing.
 ///

@@ -215,7 +215,7 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
         unsafe { self.pass().read() }
     }
 
-    /// Passes by the next element: from here on it is the caller's, even if its destructor panics.
+    /// Passes by the next element. From here on the caller owns it, even if its destructor panics.
     #[inline(always)]
     fn pass(&mut self) -> *mut T {
         let element = self.vec.slot(self.left.start);
