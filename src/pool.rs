@@ -4,7 +4,7 @@
 mod slot;
 
 use std::fmt;
-use std::mem::{ManuallyDrop, needs_drop};
+use std::mem::needs_drop;
 use std::ptr::NonNull;
 
 use self::slot::{Block, Content, Slot, USE_BITS, Walk};
@@ -146,11 +146,13 @@ impl<T> Pool<T> {
             (slot, self.number + 1)
         };
         self.len += 1;
-        let content = Content {
-            value: ManuallyDrop::new(value),
-        };
+        // Not a `Slot` as a whole: the value would be copied into its union first.
+        // SAFETY: a slot begins with its tag; the pool is borrowed exclusively.
+        unsafe { slot.cast().write(tag) };
+        // SAFETY: the slot is within a block.
+        let place = unsafe { Slot::value(slot) };
         // SAFETY: the slot is no longer in a list and has no value; the pool is borrowed exclusively.
-        unsafe { slot.write(Slot { tag, content }) };
+        unsafe { place.write(value) };
         Ok(PoolKey { slot, tag })
     }
 
