@@ -128,7 +128,7 @@
 //! or that memory is wiped.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// For maintainers: the rooms. Each knows only those above it, which `cargo test --test rooms` checks.
+// For maintainers: the rooms. Each imports only from those above it, which `cargo test --test rooms` checks.
 //
 // error, settings, panics, stamp   plain things; unique numbers, never reused
 // figures       all that is measured, declared once
@@ -193,7 +193,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolIter, PoolKey, PoolMemory};
+pub use pool::{Pool, PoolIter, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteUsage};
 

@@ -3,15 +3,13 @@
 
 mod slot;
 
-use std::borrow::Borrow;
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ptr::NonNull;
 
-use self::slot::{Block, Slot, Taken, USE_BITS, Vacant, Walk};
+use self::slot::{Block, Content, Slot, USE_BITS, Walk};
 pub use self::slot::{PoolIter, PoolKey};
-use crate::arena::{FrameArena, too_long};
+use crate::arena::FrameArena;
 use crate::arenas::FrameArenas;
 use crate::containers::or_fail;
 use crate::error::ArenaError;
@@ -25,9 +23,9 @@ const BLOCK_BYTES: [usize; 2] = [4 << 10, 32 << 10];
 /// graph. Use it where entities are too heavy and a frame is too short.
 ///
 /// [`insert`](Self::insert) returns a [`PoolKey`], which is `Copy` and can be stored anywhere.
-/// [`remove`](Self::remove) vacates the slot for the next object. The time of both does not depend on the
-/// number of objects. A stale key, or a key of another pool, does not resolve, even if its slot has
-/// another object now: each key is unique in the process.
+/// [`remove`](Self::remove) vacates the slot for the next object. Both take constant time. A stale key, or
+/// a key of another pool, does not resolve, even if its slot has another object now: each key is unique in
+/// the process.
 ///
 /// Slots are allocated in blocks of some kilobytes and never move, so growth copies nothing.
 ///
@@ -48,12 +46,12 @@ const BLOCK_BYTES: [usize; 2] = [4 << 10, 32 << 10];
 /// assert_eq!(bullets[second], [2.0, 4.0]);
 /// ```
 ///
-/// `Pool<T>` is a resource with an arena of its own. For a level, create it [with the level's
+/// It is a resource with an arena of its own. For a level, create it [with the level's
 /// blocks](Self::with_store_of) and remove the resource when the level ends, or [`clear`](Self::clear) it
-/// to keep the blocks for the next level. `Pool<T, &FrameArena>`, created by [`new_in`](Self::new_in),
-/// lives within one system.
+/// to keep the blocks for the next level. A pool of one system takes the blocks of the frame's arenas in
+/// the same way, and returns them when it is dropped.
 #[cfg_attr(feature = "bevy", derive(bevy_ecs::resource::Resource))]
-pub struct Pool<T, A = FrameArena> {
+pub struct Pool<T> {
     /// The number of the pool, in the high bits as in the tags of its slots. It is unique, and `clear`
     /// replaces it.
     number: u64,
@@ -70,16 +68,15 @@ pub struct Pool<T, A = FrameArena> {
     slots: usize,
     /// The number of slots whose use count is exhausted. They stay vacant and are in no list.
     worn_out: usize,
-    owns: PhantomData<T>,
     /// Used only by methods that take `&mut self`.
-    memory: A,
+    arena: FrameArena,
 }
 
 // SAFETY: the pool owns its blocks, and the values and the arena are `Send`.
-unsafe impl<T: Send, A: Send> Send for Pool<T, A> {}
-// SAFETY: a shared pool gives access only to its values. The arena is used by one thread at a time, as if
-// it was sent from one to the next.
-unsafe impl<T: Sync, A: Send> Sync for Pool<T, A> {}
+unsafe impl<T: Send> Send for Pool<T> {}
+// SAFETY: a shared pool gives access only to its values. The arena, which is `Send`, is used only through
+// `&mut Pool`.
+unsafe impl<T: Sync> Sync for Pool<T> {}
 
 impl<T> Pool<T> {
     /// Creates a pool without slots.
@@ -94,12 +91,9 @@ impl<T> Pool<T> {
     pub fn with_store_of(arenas: &FrameArenas) -> Self {
         Self::new_in(arenas.arena_for_pool())
     }
-}
 
-impl<T, A: PoolMemory> Pool<T, A> {
-    /// Creates a pool with memory from `arena`: a `&FrameArena`, or a `FrameArena` with settings of its
-    /// own.
-    pub fn new_in(arena: A) -> Self {
+    /// Creates a pool with memory from `arena`, e.g. one that has a limit.
+    pub fn new_in(arena: FrameArena) -> Self {
         Self {
             number: new_number(),
             vacant: None,
@@ -109,8 +103,7 @@ impl<T, A: PoolMemory> Pool<T, A> {
             active: None,
             slots: 0,
             worn_out: 0,
-            owns: PhantomData,
-            memory: arena,
+            arena,
         }
     }
 
@@ -136,10 +129,13 @@ impl<T, A: PoolMemory> Pool<T, A> {
     #[inline]
     pub fn try_insert(&mut self, value: T) -> Result<PoolKey<T>, ArenaError> {
         let (slot, tag) = if let Some(slot) = self.vacant {
-            // SAFETY: slots in the list are vacant, and the blocks live as long as the pool.
-            let Vacant { tag, next } = unsafe { slot.cast().read() };
-            self.vacant = next;
-            (slot, tag + 1)
+            // SAFETY: slots in the list were used, and the blocks live as long as the pool.
+            let vacant = unsafe { slot.as_ref() };
+            // Before the list is written, which saves an instruction.
+            let tag = vacant.tag + 1;
+            // SAFETY: slots in the list are vacant.
+            self.vacant = unsafe { vacant.content.next };
+            (slot, tag)
         } else {
             if self.fresh[0] == self.fresh[1] {
                 self.enter_next_block()?;
@@ -150,8 +146,13 @@ impl<T, A: PoolMemory> Pool<T, A> {
             (slot, self.number + 1)
         };
         self.len += 1;
+        // Not a `Slot` as a whole: the value would be copied into its union first.
+        // SAFETY: a slot begins with its tag; the pool is borrowed exclusively.
+        unsafe { slot.cast().write(tag) };
+        // SAFETY: the slot is within a block.
+        let place = unsafe { Slot::value(slot) };
         // SAFETY: the slot is no longer in a list and has no value; the pool is borrowed exclusively.
-        unsafe { slot.cast().write(Taken { tag, value }) };
+        unsafe { place.write(value) };
         Ok(PoolKey { slot, tag })
     }
 
@@ -168,25 +169,16 @@ impl<T, A: PoolMemory> Pool<T, A> {
         Ok(())
     }
 
-    /// Adds a block with at least `slots` slots after all others.
-    fn add_block(&mut self, slots: usize) -> Result<(), ArenaError> {
+    /// Adds a block with at least `needed` slots after all others.
+    fn add_block(&mut self, needed: usize) -> Result<(), ArenaError> {
         // As many as there are, so that blocks are few, and at least 8, however large the values are.
         let [least, most] = BLOCK_BYTES.map(|bytes| (bytes / size_of::<Slot<T>>()).max(8));
-        let slots = slots.max(self.slots.clamp(least, most));
-        let layout = Block::<T>::layout(slots).ok_or_else(|| too_long::<Slot<T>>(slots))?;
-        let arena: &FrameArena = self.memory.borrow();
-        let block = arena.try_alloc_layout(layout)?.cast::<Block<T>>();
-        // SAFETY: the memory is fresh, and has this layout.
-        let first = unsafe { Block::first_slot(block) };
-        let head = Block {
-            next: None,
-            // SAFETY: as above.
-            end: unsafe { first.add(slots) },
-            slots: [],
-        };
-        // SAFETY: as above.
-        unsafe { block.write(head) };
-        self.slots += slots;
+        let count = needed.max(self.slots.clamp(least, most));
+        let first = self.arena.try_take_elements::<Slot<T>>(count)?;
+        // SAFETY: the memory was taken for this many slots.
+        let slots = [first, unsafe { first.add(count) }];
+        let block = NonNull::from(self.arena.try_alloc(Block { next: None, slots })?);
+        self.slots += count;
         let behind = std::iter::successors(self.active, |&last| self.block_behind(Some(last)));
         if let Some(mut last) = behind.last() {
             // SAFETY: it is a block of this pool, which is borrowed exclusively.
@@ -197,9 +189,7 @@ impl<T, A: PoolMemory> Pool<T, A> {
         }
         Ok(())
     }
-}
 
-impl<T, A> Pool<T, A> {
     fn block_behind(&self, block: Option<NonNull<Block<T>>>) -> Option<NonNull<Block<T>>> {
         // SAFETY: it is a block of this pool.
         unsafe { block?.as_ref() }.next
@@ -209,9 +199,7 @@ impl<T, A> Pool<T, A> {
     fn enter(&mut self, block: NonNull<Block<T>>) {
         self.active = Some(block);
         // SAFETY: it is a block of this pool.
-        let first = unsafe { Block::first_slot(block) };
-        // SAFETY: as above.
-        self.fresh = [first, unsafe { block.as_ref() }.end];
+        self.fresh = unsafe { block.as_ref() }.slots;
     }
 
     /// Returns the number of values.
@@ -256,11 +244,11 @@ impl<T, A> Pool<T, A> {
         // - pool numbers are unique, so this pool made the key, after the last `clear`;
         // - the key's slot was therefore used, in a block that lives as long as the pool, which is
         //   borrowed.
-        let tag = unsafe { Slot::tag(key.slot) };
-        if tag != key.tag {
+        let slot = unsafe { key.slot.as_ref() };
+        if slot.tag != key.tag {
             return None;
         }
-        // SAFETY: as above.
+        // SAFETY: the slot is within a block.
         Some(unsafe { Slot::value(key.slot) })
     }
 
@@ -268,15 +256,13 @@ impl<T, A> Pool<T, A> {
     /// so a pool that was once much fuller takes longer, until it is [cleared](Self::clear).
     pub fn iter(&self) -> PoolIter<&T> {
         // SAFETY: the iterator borrows the pool.
-        let walk = unsafe { Walk::new(self) };
-        PoolIter(walk, PhantomData)
+        unsafe { PoolIter::new(self) }
     }
 
     /// Returns an iterator over all values and their keys, in memory order, with mutable references.
     pub fn iter_mut(&mut self) -> PoolIter<&mut T> {
         // SAFETY: the iterator borrows the pool exclusively.
-        let walk = unsafe { Walk::new(self) };
-        PoolIter(walk, PhantomData)
+        unsafe { PoolIter::new(self) }
     }
 
     /// Removes and returns a value, and vacates its slot.
@@ -288,7 +274,8 @@ impl<T, A> Pool<T, A> {
         // SAFETY: the slot has a value, and is vacated below.
         let removed = Some(unsafe { value.read() });
         self.len -= 1;
-        let (tag, next) = (key.tag + 1, self.vacant);
+        let tag = key.tag + 1;
+        let content = Content { next: self.vacant };
         if tag.is_multiple_of(1 << USE_BITS) {
             // The next key would not be unique.
             self.worn_out += 1;
@@ -296,7 +283,7 @@ impl<T, A> Pool<T, A> {
             self.vacant = Some(key.slot);
         }
         // SAFETY: the value was moved out, and the pool is borrowed exclusively.
-        unsafe { key.slot.cast().write(Vacant { tag, next }) };
+        unsafe { key.slot.write(Slot { tag, content }) };
         removed
     }
 
@@ -343,7 +330,7 @@ impl<T, A> Pool<T, A> {
     }
 }
 
-impl<T, A> Drop for Pool<T, A> {
+impl<T> Drop for Pool<T> {
     fn drop(&mut self) {
         self.drop_values().resume();
     }
@@ -355,25 +342,10 @@ impl<T> Default for Pool<T> {
     }
 }
 
-impl<T: fmt::Debug, A> fmt::Debug for Pool<T, A> {
+impl<T: fmt::Debug> fmt::Debug for Pool<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self).finish()
     }
-}
-
-/// The memory of a [`Pool`]: a `FrameArena` of its own, or a borrowed one.
-///
-/// The trait is sealed: the arena must stay the same and must not be reset.
-pub trait PoolMemory: sealed::Sealed + Borrow<FrameArena> {}
-
-impl PoolMemory for FrameArena {}
-impl PoolMemory for &FrameArena {}
-
-mod sealed {
-    pub trait Sealed {}
-
-    impl Sealed for super::FrameArena {}
-    impl Sealed for &super::FrameArena {}
 }
 
 /// Returns a unique number for a pool, in the high bits of a tag.

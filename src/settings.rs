@@ -21,8 +21,9 @@ pub struct FrameArenaSettings {
     ///
     /// Arenas take blocks from one store and return them as soon as their data is no longer readable, so
     /// the memory of all workers together follows their use. The first block of a worker in a period has
-    /// 8 KiB at most, and the next ones double, because most workers need little. Larger allocations and lists get larger blocks. A
-    /// budget has room for at least 64 blocks, so a small budget makes them smaller.
+    /// 8 KiB at most, and the next ones double, because most workers need little. Larger allocations and
+    /// lists get larger blocks. A budget has room for at least 64 blocks, so a small budget makes them
+    /// smaller.
     pub block_bytes: usize,
 
     /// The most bytes that each worker may have in use at once, and each [`Scratch`](crate::Scratch).

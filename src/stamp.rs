@@ -19,8 +19,8 @@ pub(crate) const SPARE: Stamp = Stamp::MAX;
 /// Stamps that a run takes from its counter at a time.
 const RUN_LENGTH: u64 = 1 << 32;
 
-/// Stamps at the start of a run that are never issued: so many stamps before a run's first one belong to no
-/// other run, and are not [`UNSET`].
+/// Stamps at the start of a run that are never issued. The stamps just before the first one that a run issues
+/// therefore belong to no other run, and are not [`UNSET`].
 const MARGIN: u64 = 3;
 
 // `Ring::holds` looks back as far as data lives. With a longer life it would match stamps of another run.
@@ -256,9 +256,10 @@ mod tests {
         assert!(is_same_run(run.first, run.first + RUN_LENGTH - 1));
         assert!(!is_same_run(run.first, run.first - 1));
         assert!(!is_same_run(run.first, run.first + RUN_LENGTH));
-        // Data lives for three frames at most, so this is older than any that is held.
-        assert!(first - before.last_issued > 3);
-        const { assert!(FIRST_RUN + MARGIN - UNSET > 3) };
+        // Older than any data that is held.
+        let longest = LivesFor::LONGEST.periods() as u64;
+        assert!(first - before.last_issued > longest);
+        assert!(FIRST_RUN + MARGIN - UNSET > longest);
     }
 
     #[test]

@@ -47,7 +47,7 @@ unsafe impl Allocator for &FrameArena {
             // SAFETY: the caller owns `block`, and `new` is not smaller than `old`.
             unsafe { self.try_move_block(block, old.size(), new) }
         } else {
-            // SAFETY: as above; `block` is aligned for `old`, hence for `new`.
+            // SAFETY: the caller owns `block`, which is aligned for `old`, hence for `new`; `new` is not smaller.
             unsafe { self.try_grow_block(block, old.size(), new) }
         };
         let memory = grown.map_err(|_| AllocError)?;
@@ -66,7 +66,7 @@ unsafe impl Allocator for &FrameArena {
             unsafe { self.shrink_block(block, old.size(), new.size()) };
             block
         } else {
-            // SAFETY: as above.
+            // SAFETY: the caller owns `block`, which has at least the bytes of `new`.
             let moved = unsafe { self.try_move_block(block, new.size(), new) };
             moved.map_err(|_| AllocError)?
         };
@@ -106,7 +106,7 @@ impl FrameArena {
         if let Some(grown) = unsafe { self.grow_in_place(block, old_bytes, new.size()) } {
             return Ok(grown);
         }
-        // SAFETY: as above.
+        // SAFETY: the caller owns `block`, which has `old_bytes`, and `new` is not smaller.
         let moved = unsafe { self.try_move_block(block, old_bytes, new) }?;
         // The old and the new allocation were in use at once.
         self.note_peak(self.used_now());

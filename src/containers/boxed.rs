@@ -97,7 +97,7 @@ impl<T> Drop for FrameBox<'_, T> {
 
 // SAFETY: nothing implements the bound, so this sends nothing.
 unsafe impl<T: SharedInstead> Send for FrameBox<'_, T> {}
-// SAFETY: as above.
+// SAFETY: nothing implements the bound, so this shares nothing.
 unsafe impl<T: SharedInstead> Sync for FrameBox<'_, T> {}
 
 impl<T> Deref for FrameBox<'_, T> {

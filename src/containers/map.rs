@@ -79,7 +79,7 @@ pub struct FrameSet<'a, T, S = FixedState> {
 
 /// Implements everything that maps and sets have in common.
 macro_rules! hash_table {
-    ($name:ident<$key:ident $(, $value:ident)?>, $hashbrown:ident) => {
+    ($name:ident<$key:ident $(, $value:ident)?>, $module:ident::$hashbrown:ident) => {
         impl<$key: Eq + Hash $(, $value)?, S: BuildHasher> $name<'_, $key $(, $value)?, S> {
             /// Makes room for at least `additional` more elements.
             #[inline]
@@ -152,6 +152,24 @@ macro_rules! hash_table {
         {
         }
 
+        impl<'a, $key $(, $value)?, S> IntoIterator for $name<'a, $key $(, $value)?, S> {
+            type Item = <Self::IntoIter as Iterator>::Item;
+            type IntoIter = $module::IntoIter<$key, $($value,)? TableMemory<'a>>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.table.into_iter()
+            }
+        }
+
+        impl<'t, $key $(, $value)?, S> IntoIterator for &'t $name<'_, $key $(, $value)?, S> {
+            type Item = <Self::IntoIter as Iterator>::Item;
+            type IntoIter = $module::Iter<'t, $key $(, $value)?>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.table.iter()
+            }
+        }
+
         impl<$key: fmt::Debug, $($value: fmt::Debug,)? S> fmt::Debug
             for $name<'_, $key $(, $value)?, S>
         {
@@ -162,8 +180,8 @@ macro_rules! hash_table {
     };
 }
 
-hash_table! { FrameMap<K, V>, HashMap }
-hash_table! { FrameSet<T>, HashSet }
+hash_table! { FrameMap<K, V>, hash_map::HashMap }
+hash_table! { FrameSet<T>, hash_set::HashSet }
 
 impl<'a, K, V, S> FrameMap<'a, K, V, S> {
     /// Returns an iterator over the keys by value, in arbitrary order.
@@ -219,24 +237,6 @@ impl<K: Eq + Hash, V, S: BuildHasher> Extend<(K, V)> for FrameMap<'_, K, V, S> {
     }
 }
 
-impl<'a, K, V, S> IntoIterator for FrameMap<'a, K, V, S> {
-    type Item = (K, V);
-    type IntoIter = hash_map::IntoIter<K, V, TableMemory<'a>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.table.into_iter()
-    }
-}
-
-impl<'m, K, V, S> IntoIterator for &'m FrameMap<'_, K, V, S> {
-    type Item = (&'m K, &'m V);
-    type IntoIter = hash_map::Iter<'m, K, V>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.table.iter()
-    }
-}
-
 impl<'m, K, V, S> IntoIterator for &'m mut FrameMap<'_, K, V, S> {
     type Item = (&'m K, &'m mut V);
     type IntoIter = hash_map::IterMut<'m, K, V>;
@@ -271,24 +271,6 @@ impl<T: Eq + Hash, S: BuildHasher> Extend<T> for FrameSet<'_, T, S> {
     }
 }
 
-impl<'a, T, S> IntoIterator for FrameSet<'a, T, S> {
-    type Item = T;
-    type IntoIter = hash_set::IntoIter<T, TableMemory<'a>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.table.into_iter()
-    }
-}
-
-impl<'s, T, S> IntoIterator for &'s FrameSet<'_, T, S> {
-    type Item = &'s T;
-    type IntoIter = hash_set::Iter<'s, T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.table.iter()
-    }
-}
-
 /// # Maps and sets
 impl FrameArena {
     /// Creates an empty map. It allocates with its first element.
@@ -312,14 +294,6 @@ impl FrameArena {
         }
     }
 
-    /// Creates a map with room for `capacity` elements, or panics if memory is refused.
-    #[track_caller]
-    pub fn map_with_capacity<K: Eq + Hash, V>(&self, capacity: usize) -> FrameMap<'_, K, V> {
-        let mut map = self.map();
-        map.reserve(capacity);
-        map
-    }
-
     /// Creates an empty set. It allocates with its first element.
     pub fn set<T>(&self) -> FrameSet<'_, T> {
         self.set_with_hasher(FixedState::default())
@@ -331,13 +305,5 @@ impl FrameArena {
         FrameSet {
             table: HashSet::with_hasher_in(hasher, TableMemory::new(self)),
         }
-    }
-
-    /// Creates a set with room for `capacity` elements, or panics if memory is refused.
-    #[track_caller]
-    pub fn set_with_capacity<T: Eq + Hash>(&self, capacity: usize) -> FrameSet<'_, T> {
-        let mut set = self.set();
-        set.reserve(capacity);
-        set
     }
 }

@@ -159,7 +159,7 @@ pub(super) trait SharedInstead {}
 
 // SAFETY: nothing implements the bound, so this sends nothing.
 unsafe impl<T: SharedInstead> Send for RawBuffer<'_, T> {}
-// SAFETY: as above.
+// SAFETY: nothing implements the bound, so this shares nothing.
 unsafe impl<T: SharedInstead> Sync for RawBuffer<'_, T> {}
 
 /// # Safety

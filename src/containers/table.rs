@@ -45,7 +45,7 @@ trait ListedInstead {}
 
 // SAFETY: nothing implements the bound, so this sends nothing.
 unsafe impl<'a> Send for TableMemory<'a> where &'a FrameArena: ListedInstead {}
-// SAFETY: as above.
+// SAFETY: nothing implements the bound, so this shares nothing.
 unsafe impl<'a> Sync for TableMemory<'a> where &'a FrameArena: ListedInstead {}
 
 /// Clones are of the same arena.

@@ -217,16 +217,16 @@ impl fmt::Display for HandleError {
                 let (name, of, period) = (Short(type_name), Of(pace), period_of(pace));
                 let age = Count(age_in_periods, period);
                 let life = Life(lives_for_periods, period);
-                let late = if age_in_periods > lives_for_periods {
-                    "data whose maker paused"
+                let cause = if age_in_periods > lives_for_periods {
+                    "its maker may pause"
                 } else {
-                    "a message that is read late"
+                    "its reader may be late"
                 };
                 write!(
                     f,
                     "stale `FrameHandle<{name}>`: made {age} ago, in {period} {number}{of}{at}, and data \
-                     lives for {life}; share it again each {period}, read {late} with `get`, or take a \
-                     `FrameLease` to keep it for longer"
+                     lives for {life}; share it again each {period}, look it up with `get` if {cause}, or take \
+                     a `FrameLease` to keep it for longer"
                 )?;
                 // A handle records neither its maker nor its reader.
                 match pace.map(|pace| pace.ends_with("::FixedStep")) {

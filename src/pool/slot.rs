@@ -1,7 +1,6 @@
 //! The slots of a pool: their blocks, keys and iterators.
 #![expect(unsafe_code, reason = "keys are addresses, and slots may be vacant")]
 
-use std::alloc::Layout;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::iter::FusedIterator;
@@ -16,77 +15,39 @@ use super::Pool;
 /// removed. A tag is therefore odd while the slot has a value. The high bits are the number of the pool.
 pub(super) const USE_BITS: u32 = 24;
 
-/// A slot without a value.
+/// The slot of one value. Its tag is initialised when it is used for the first time.
 #[repr(C)]
-pub(super) struct Vacant<T> {
+pub(super) struct Slot<T> {
+    /// First, so that a look-up finds the start of the value in the same cache line.
     pub(super) tag: u64,
+    pub(super) content: Content<T>,
+}
+
+/// The value of a slot, or the link of a vacant one.
+pub(super) union Content<T> {
+    pub(super) value: ManuallyDrop<T>,
     /// The slot vacated before this one.
     pub(super) next: Option<NonNull<Slot<T>>>,
 }
 
-/// A slot with a value.
-#[repr(C)]
-pub(super) struct Taken<T> {
-    pub(super) tag: u64,
-    pub(super) value: T,
-}
-
-/// A vacant or a taken slot. Both begin with the tag.
-#[repr(C)]
-pub(super) union Slot<T> {
-    vacant: ManuallyDrop<Vacant<T>>,
-    taken: ManuallyDrop<Taken<T>>,
-}
-
 impl<T> Slot<T> {
-    /// Returns the tag of a slot.
+    /// Returns the address of a slot's value, which is uninitialised if the slot is vacant.
     ///
     /// # Safety
-    /// The slot must have been used, and its block must still be allocated.
-    #[inline(always)]
-    pub(super) unsafe fn tag(slot: NonNull<Self>) -> u64 {
-        // SAFETY: the caller's promise; a slot that was used begins with its tag.
-        unsafe { slot.cast::<u64>().read() }
-    }
-
-    /// Returns the address of a slot's value, which may be uninitialised.
-    ///
-    /// # Safety
-    /// The slot must be within a block.
+    /// The slot must be within a block. (A wrapping offset would need no such promise, and would make the
+    /// loop of a visit longer by a third.)
     #[inline(always)]
     pub(super) unsafe fn value(slot: NonNull<Self>) -> NonNull<T> {
         // SAFETY: the caller's promise; the value is within the slot.
-        unsafe { slot.byte_add(offset_of!(Taken<T>, value)) }.cast()
+        unsafe { slot.byte_add(offset_of!(Self, content.value)) }.cast()
     }
 }
 
-/// The head of a block. Its slots follow.
-#[repr(C)]
+/// A block of slots, as a link of the list of all blocks.
 pub(super) struct Block<T> {
     pub(super) next: Option<NonNull<Self>>,
-    pub(super) end: NonNull<Slot<T>>,
-    /// Aligns the end of the head for slots.
-    pub(super) slots: [Slot<T>; 0],
-}
-
-impl<T> Block<T> {
-    /// Returns the layout of a block with this many slots.
-    pub(super) fn layout(slots: usize) -> Option<Layout> {
-        let slots = Layout::array::<Slot<T>>(slots).ok()?;
-        let (block, _) = Layout::new::<Self>().extend(slots).ok()?;
-        Some(block)
-    }
-
-    /// Returns the first slot of a block.
-    ///
-    /// # Safety
-    /// `block` must point to memory with the layout of a block.
-    #[inline(always)]
-    pub(super) unsafe fn first_slot(block: NonNull<Self>) -> NonNull<Slot<T>> {
-        // SAFETY: the caller's promise. The size of the head is a multiple of its alignment, which is at
-        // least that of a slot.
-        unsafe { block.add(1) }.cast()
-    }
+    /// The first slot, and the end.
+    pub(super) slots: [NonNull<Slot<T>>; 2],
 }
 
 /// Identifies an object of a [`Pool`]. Store it wherever you would store an `Entity`: it is `Copy` and keeps
@@ -103,7 +64,7 @@ pub struct PoolKey<T> {
 
 // SAFETY: a key gives access to its object only through a borrow of the pool.
 unsafe impl<T> Send for PoolKey<T> {}
-// SAFETY: as above.
+// SAFETY: a key gives access to its object only through a borrow of the pool.
 unsafe impl<T> Sync for PoolKey<T> {}
 
 /// Returns an unset key, which never resolves.
@@ -151,7 +112,7 @@ impl<T> fmt::Debug for PoolKey<T> {
 }
 
 /// Panics if the key is stale.
-impl<T, A> Index<PoolKey<T>> for Pool<T, A> {
+impl<T> Index<PoolKey<T>> for Pool<T> {
     type Output = T;
 
     #[inline]
@@ -165,7 +126,7 @@ impl<T, A> Index<PoolKey<T>> for Pool<T, A> {
 }
 
 /// Panics if the key is stale.
-impl<T, A> IndexMut<PoolKey<T>> for Pool<T, A> {
+impl<T> IndexMut<PoolKey<T>> for Pool<T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, key: PoolKey<T>) -> &mut T {
@@ -207,7 +168,7 @@ impl<T> Walk<T> {
     /// While the walk is in use, the pool's blocks must stay allocated. Values not visited yet must stay
     /// in their slots, and there must be no `&mut` to them.
     #[inline]
-    pub(super) unsafe fn new<A>(pool: &Pool<T, A>) -> Self {
+    pub(super) unsafe fn new(pool: &Pool<T>) -> Self {
         Self {
             at: pool.fresh[0],
             end: pool.fresh[0],
@@ -244,7 +205,7 @@ impl<T> Walk<T> {
                 result = work(result, unsafe { self.step() });
             }
             while self.at != self.end {
-                // SAFETY: as above.
+                // SAFETY: this is not the end of the block.
                 let item = unsafe { self.step() };
                 if item.0.tag % 2 == 1 {
                     result = work(result, item);
@@ -264,7 +225,7 @@ impl<T> Walk<T> {
         // SAFETY: this is not the end of the block.
         self.at = unsafe { slot.add(1) };
         // SAFETY: slots before the first fresh one were used.
-        let tag = unsafe { Slot::tag(slot) };
+        let tag = unsafe { slot.as_ref() }.tag;
         // SAFETY: the slot is within a block.
         (PoolKey { slot, tag }, unsafe { Slot::value(slot) })
     }
@@ -272,96 +233,81 @@ impl<T> Walk<T> {
     /// Enters the next block, if there is one up to the active block.
     #[inline]
     fn enter_block(&mut self) -> Option<()> {
-        let block = self.next_block?;
         // SAFETY: the blocks stay allocated, and their heads are not written meanwhile.
-        let head = unsafe { block.as_ref() };
+        let block = unsafe { self.next_block?.as_ref() };
+        [self.at, self.end] = block.slots;
+        self.next_block = block.next;
         let [fresh, fresh_end] = self.fresh;
-        (self.end, self.next_block) = if head.end == fresh_end {
-            (fresh, None)
-        } else {
-            (head.end, head.next)
-        };
-        // SAFETY: it is a block.
-        self.at = unsafe { Block::first_slot(block) };
+        if self.end == fresh_end {
+            (self.end, self.next_block) = (fresh, None);
+        }
         Some(())
     }
 }
 
 /// Iterator over the values and keys of a [`Pool`]: `PoolIter<&T>` of [`Pool::iter`], and `PoolIter<&mut T>`
 /// of [`Pool::iter_mut`].
-pub struct PoolIter<R: Reference>(pub(super) Walk<R::Target>, pub(super) PhantomData<R>);
+pub struct PoolIter<R: Deref<Target: Sized>>(Walk<R::Target>, PhantomData<R>);
 
-/// A reference to a value. The trait is sealed: its module is private.
-pub trait Reference: Deref<Target: Sized> {
+impl<R: Deref<Target: Sized>> PoolIter<R> {
     /// # Safety
-    /// As for [`NonNull::as_ref`] or [`NonNull::as_mut`].
-    unsafe fn to(value: NonNull<Self::Target>) -> Self;
-}
-
-impl<T> Reference for &T {
-    #[inline(always)]
-    unsafe fn to(value: NonNull<T>) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { value.as_ref() }
-    }
-}
-
-impl<T> Reference for &mut T {
-    #[inline(always)]
-    unsafe fn to(mut value: NonNull<T>) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { value.as_mut() }
+    /// The pool must be borrowed as `R` borrows its values.
+    pub(super) unsafe fn new(pool: &Pool<R::Target>) -> Self {
+        // SAFETY: while the pool is borrowed, its blocks stay, and the iterator has the only access to
+        // values that `R` borrows exclusively.
+        Self(unsafe { Walk::new(pool) }, PhantomData)
     }
 }
 
 // SAFETY: it acts as a list of the references that it yields.
-unsafe impl<R: Reference + Send> Send for PoolIter<R> {}
-// SAFETY: as above.
-unsafe impl<R: Reference + Sync> Sync for PoolIter<R> {}
+unsafe impl<R: Deref<Target: Sized> + Send> Send for PoolIter<R> {}
+// SAFETY: it acts as a list of the references that it yields.
+unsafe impl<R: Deref<Target: Sized> + Sync> Sync for PoolIter<R> {}
 
-impl<R: Reference> Iterator for PoolIter<R> {
-    type Item = (PoolKey<R::Target>, R);
+/// Implements the iterator that yields `&T` or `&mut T`.
+macro_rules! visits {
+    ($iter:ident $($mut:ident)?) => {
+        impl<'a, T> Iterator for PoolIter<&'a $($mut)? T> {
+            type Item = (PoolKey<T>, &'a $($mut)? T);
 
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next()?;
-        // SAFETY: the slot has a value, which is visited once. The pool is borrowed as `R` borrows it.
-        Some((key, unsafe { R::to(value) }))
-    }
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                let (key, value) = self.0.next()?;
+                // SAFETY: the slot has a value, which is visited once. The pool is borrowed as the
+                // reference borrows it.
+                Some((key, unsafe { &$($mut)? *value.as_ptr() }))
+            }
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.0.left, Some(self.0.left))
-    }
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                (self.0.left, Some(self.0.left))
+            }
 
-    #[inline]
-    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut work: F) -> B {
-        self.0.fold(init, |result, (key, value)| {
-            // SAFETY: as in `next`.
-            work(result, (key, unsafe { R::to(value) }))
-        })
-    }
+            #[inline]
+            fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut work: F) -> B {
+                self.0.fold(init, |result, (key, value)| {
+                    // SAFETY: the slot has a value, which is visited once. The pool is borrowed as the
+                    // reference borrows it.
+                    work(result, (key, unsafe { &$($mut)? *value.as_ptr() }))
+                })
+            }
+        }
+
+        impl<'a, T> ExactSizeIterator for PoolIter<&'a $($mut)? T> {}
+        impl<'a, T> FusedIterator for PoolIter<&'a $($mut)? T> {}
+
+        impl<'a, T> IntoIterator for &'a $($mut)? Pool<T> {
+            type Item = (PoolKey<T>, &'a $($mut)? T);
+            type IntoIter = PoolIter<&'a $($mut)? T>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.$iter()
+            }
+        }
+    };
 }
 
-impl<R: Reference> ExactSizeIterator for PoolIter<R> {}
-impl<R: Reference> FusedIterator for PoolIter<R> {}
-
-impl<'a, T, A> IntoIterator for &'a Pool<T, A> {
-    type Item = (PoolKey<T>, &'a T);
-    type IntoIter = PoolIter<&'a T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-impl<'a, T, A> IntoIterator for &'a mut Pool<T, A> {
-    type Item = (PoolKey<T>, &'a mut T);
-    type IntoIter = PoolIter<&'a mut T>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
-    }
-}
+visits! { iter }
+visits! { iter_mut mut }
 
 #[cfg(test)]
 mod tests {
@@ -383,10 +329,9 @@ mod tests {
             assert!(keys.insert(first));
             pool.remove(first);
             // Skips all but the last three uses of the slot.
-            // SAFETY: the slot was used, and its pool is alive.
-            let tag = unsafe { Slot::tag(place) };
-            // SAFETY: as above.
-            unsafe { place.cast().write((tag | (2 * USES - 1)) - 5) };
+            // SAFETY: the slot was used, and its pool is alive and not borrowed.
+            let tag = unsafe { &mut (*place.as_ptr()).tag };
+            *tag = (*tag | (2 * USES - 1)) - 5;
             loop {
                 let key = pool.insert(7);
                 assert!(keys.insert(key), "{key:?}");

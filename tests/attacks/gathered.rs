@@ -233,8 +233,7 @@ fn a_pool_is_whole_after_panics_and_refuses_keys_of_the_pool_before() {
     let mut arenas = FrameArenas::default();
     let mut stale = Vec::new();
     for round in 0..3 {
-        let arena = arenas.local();
-        let mut pool = Pool::new_in(arena);
+        let mut pool = Pool::with_store_of(&arenas);
         for key in &stale {
             assert!(pool.get(*key).is_none() && pool.remove(*key).is_none());
         }

@@ -92,7 +92,8 @@ fn the_order_of_a_map_is_the_same_in_each_frame() {
 fn a_map_drops_its_elements_once_and_gives_its_memory_back() {
     let before = live();
     let arena = FrameArena::new(4096);
-    let mut map = arena.map_with_capacity(20);
+    let mut map = arena.map();
+    map.reserve(20);
     map.extend((0..20).map(|n| (n, Tracked::make(n))));
     map.insert(3, Tracked::make(3));
     drop(map.remove(&4));
@@ -298,7 +299,7 @@ proptest! {
 
     #[test]
     fn a_map_and_a_set_do_what_those_of_std_do(
-        steps in prop::collection::vec((0..6_u8, 0..40_u16), 0..if cfg!(miri) { 20 } else { 120 })
+        steps in prop::collection::vec((0..7_u8, 0..40_u16), 0..if cfg!(miri) { 20 } else { 120 })
     ) {
         let arena = FrameArena::new(256);
         let (mut map, mut theirs) = (arena.map(), HashMap::new());
@@ -322,6 +323,19 @@ proptest! {
                     theirs.extend((0..key).map(|n| (n, 1)));
                     set.extend(0..key);
                     their_set.extend(0..key);
+                }
+                5 => {
+                    prop_assert_eq!(map.remove_entry(&key), theirs.remove_entry(&key));
+                    prop_assert_eq!(map.get_key_value(&key), theirs.get_key_value(&key));
+                    let taken = sorted(map.extract_if(|k, _| k % 7 == key % 7));
+                    prop_assert_eq!(taken, sorted(theirs.extract_if(|k, _| k % 7 == key % 7)));
+                    let (mut other, their_other) = (arena.set(), HashSet::from_iter(0..key));
+                    other.extend(0..key);
+                    let both = sorted(set.union(&other));
+                    prop_assert_eq!(both, sorted(their_set.union(&their_other)));
+                    let common = sorted(set.intersection(&other));
+                    prop_assert_eq!(common, sorted(their_set.intersection(&their_other)));
+                    prop_assert_eq!(set.is_subset(&other), their_set.is_subset(&their_other));
                 }
                 _ => {
                     map.retain(|k, _| k % 3 != key % 3);

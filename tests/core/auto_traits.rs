@@ -41,12 +41,11 @@ assert_impl_all!(TaskResult<[u8]>: Send, Sync);
 assert_not_impl_any!(TaskResult<Rc<u8>>: Send, Sync);
 assert_not_impl_any!(TaskResult<Cell<u8>>: Send, Sync);
 
-// A pool is like a `Vec` of its values, and in an arena it stays where that is.
+// A pool is like a `Vec` of its values.
 assert_impl_all!(Pool<u8>: Send, Sync, UnwindSafe, Default);
 assert_impl_all!(Pool<Cell<u8>>: Send);
 assert_not_impl_any!(Pool<Cell<u8>>: Sync);
 assert_not_impl_any!(Pool<Rc<u8>>: Send, Sync);
-assert_not_impl_any!(Pool<u8, &'static FrameArena>: Send, Sync);
 assert_impl_all!(PoolIter<&'static u8>: Send, Sync);
 assert_not_impl_any!(PoolIter<&'static Cell<u8>>: Send, Sync);
 assert_impl_all!(PoolIter<&'static mut Cell<u8>>: Send);

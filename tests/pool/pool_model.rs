@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use bevy_frame_arena::{FrameArena, Pool, PoolKey, PoolMemory};
+use bevy_frame_arena::{FrameArena, FrameArenas, Pool, PoolKey};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::TestRunner;
@@ -71,15 +71,15 @@ impl Object for Aligned {
     }
 }
 
-struct Model<T, A: PoolMemory> {
-    pool: Pool<T, A>,
+struct Model<T> {
+    pool: Pool<T>,
     drops: Arc<AtomicUsize>,
     /// Each key that was given, with the number of its object while that is in the pool.
     all: Vec<(PoolKey<T>, Option<u64>)>,
     made: u64,
 }
 
-impl<T: Object, A: PoolMemory> Model<T, A> {
+impl<T: Object> Model<T> {
     fn step(&mut self, step: Step) {
         match step {
             Step::Insert(count) => {
@@ -148,7 +148,7 @@ impl<T: Object, A: PoolMemory> Model<T, A> {
     }
 }
 
-fn run<T: Object, A: PoolMemory>(steps: &[Step], pool: Pool<T, A>, has_drops: bool) {
+fn run<T: Object>(steps: &[Step], pool: Pool<T>, has_drops: bool) {
     let drops = Arc::new(AtomicUsize::new(0));
     let mut model = Model {
         pool,
@@ -174,11 +174,11 @@ fn run<T: Object, A: PoolMemory>(steps: &[Step], pool: Pool<T, A>, has_drops: bo
 #[test]
 fn a_pool_is_what_the_model_says() {
     let test = |steps: Vec<Step>| {
-        run::<Large, _>(&steps, Pool::new(), true);
-        run::<Aligned, _>(&steps, Pool::new(), false);
-        let arena = FrameArena::new(1024);
-        run::<Large, _>(&steps, Pool::new_in(&arena), true);
-        run::<Aligned, _>(&steps, Pool::new_in(&arena), false);
+        run::<Large>(&steps, Pool::new_in(FrameArena::new(1024)), true);
+        run::<Aligned>(&steps, Pool::new(), false);
+        let arenas = FrameArenas::default();
+        run::<Large>(&steps, Pool::with_store_of(&arenas), true);
+        run::<Aligned>(&steps, Pool::with_store_of(&arenas), false);
         Ok(())
     };
     TestRunner::new(cases(32))

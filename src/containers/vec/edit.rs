@@ -51,7 +51,13 @@ impl<'a, T> FrameVec<'a, T> {
     #[track_caller]
     pub fn drain(&mut self, range: impl RangeBounds<usize>) -> FrameDrain<'_, 'a, T> {
         let range = checked_range(range, self.len);
-        FrameDrain::new(self, range)
+        let tail = range.end..self.len;
+        self.len = range.start;
+        FrameDrain(Taken {
+            start: self.buffer.start(),
+            range,
+            _then: Gap { vec: self, tail },
+        })
     }
 
     /// Moves all elements from `at` on into a new list of the same arena.
@@ -209,7 +215,7 @@ impl<'v, 'a, T> Sieve<'v, 'a, T> {
         unsafe { self.pass().read() }
     }
 
-    /// Passes by the next element: from here on it is the caller's, even if its destructor panics.
+    /// Passes by the next element. From here on the caller owns it, even if its destructor panics.
     #[inline(always)]
     fn pass(&mut self) -> *mut T {
         let element = self.vec.slot(self.left.start);
@@ -313,19 +319,6 @@ impl<T, Then> Drop for Taken<T, Then> {
         let left = ptr::slice_from_raw_parts_mut(first, self.range.len());
         // SAFETY: these elements are initialised and owned, and not used again.
         unsafe { left.drop_in_place() };
-    }
-}
-
-impl<'v, 'a, T> FrameDrain<'v, 'a, T> {
-    /// `range` must be in bounds.
-    fn new(vec: &'v mut FrameVec<'a, T>, range: Range<usize>) -> Self {
-        let tail = range.end..vec.len;
-        vec.len = range.start;
-        Self(Taken {
-            start: vec.buffer.start(),
-            range,
-            _then: Gap { vec, tail },
-        })
     }
 }
 

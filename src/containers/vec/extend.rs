@@ -10,7 +10,7 @@ use super::FrameVec;
 use crate::containers::{checked_range, or_fail};
 use crate::error::ArenaError;
 
-/// # Room
+/// # Capacity
 impl<T> FrameVec<'_, T> {
     /// Makes room for at least `additional` more elements.
     #[inline]
@@ -66,7 +66,7 @@ impl<T> FrameVec<'_, T> {
         let mut iter = iter.into_iter();
         let known = iter.size_hint().0;
         self.try_reserve(known)?;
-        // SAFETY: there is room for as many.
+        // SAFETY: room for this many was reserved.
         if unsafe { self.fill(&mut iter, known) } < known {
             return Ok(());
         }
@@ -84,7 +84,7 @@ impl<T> FrameVec<'_, T> {
     /// Appends at most `count` elements of an iterator, and returns their number.
     ///
     /// The caller sets the bound, because the iterator may yield more elements than its size hint. If the hint
-    /// is exact, the compiler sees that both end together, and drops one of the two checks.
+    /// is exact, the compiler finds that the loop and the iterator end together, and drops one of the checks.
     ///
     /// # Safety
     /// There must be room for `count` more elements.
@@ -147,7 +147,7 @@ impl<T> FrameVec<'_, T> {
             return self.truncate(new_len);
         };
         self.reserve(additional);
-        // SAFETY: there is room for as many.
+        // SAFETY: room for this many was reserved.
         unsafe { self.fill(&mut (0..additional).map(|_| make()), additional) };
     }
 }
@@ -207,7 +207,7 @@ impl<T: Clone> FrameVec<'_, T> {
         }
         let additional = new_len - self.len;
         self.try_reserve(additional)?;
-        // SAFETY: there is room for as many.
+        // SAFETY: room for this many was reserved.
         unsafe { self.fill(&mut repeat_n(value, additional), additional) };
         Ok(())
     }
@@ -247,7 +247,7 @@ impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
         let (least, most) = iter.size_hint();
         if most == Some(least) {
             self.reserve(least);
-            // SAFETY: there is room for as many.
+            // SAFETY: room for this many was reserved.
             unsafe { self.fill_from(iter, least) };
         } else {
             or_fail(self.try_extend(iter));

@@ -70,8 +70,8 @@ fn errors_name_the_pace() {
     );
     assert!(
         text.ends_with(
-            "its own period and the next; share it again each period, read data whose maker paused with \
-             `get`, or take a `FrameLease` to keep it for longer"
+            "its own period and the next; share it again each period, look it up with `get` if its maker \
+             may pause, or take a `FrameLease` to keep it for longer"
         ),
         "{text}"
     );
