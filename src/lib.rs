@@ -1,14 +1,14 @@
-//! Per-frame memory for Bevy: a bump arena for each worker thread, in two generations that swap
-//! at the start of each frame.
+//! Temporary lists, strings and values for Bevy systems: allocated on any thread without calling the global
+//! allocator, and passed on as `Copy` handles.
 //!
-//! A game makes thousands of short-lived lists, strings and buffers each frame, on many threads.
-//! [`FrameArenas`] is a resource that hands each worker its own [`FrameArena`]. Allocating moves a pointer.
-//! Freeing takes the same few steps for each worker, however many allocations a frame had; only shared
-//! values with a destructor are visited.
+//! [`FrameArenas`] is a resource that hands each worker thread its own bump arena, a [`FrameArena`], in two
+//! generations that swap at the start of each frame. Allocating moves a pointer. Freeing takes the same few
+//! steps for each worker, however many allocations a frame had; only shared values with a destructor are
+//! visited.
 //!
 //! All workers, generations, scratch and tasks take blocks from one store, and return them when their
-//! data is no longer readable. So the memory follows the use of all workers together. Once warm, a
-//! frame does not call the global allocator.
+//! data is no longer readable. Memory therefore depends on the use of all workers together, and little on their
+//! number. Once warm, a frame does not call the global allocator.
 //!
 //! # How long things live
 //!
@@ -26,8 +26,7 @@
 //!   same arenas, swapped when a step begins and when a level ends.
 //! - A [`FrameLease`] keeps the data of its frame for as long as it lives, on any thread.
 //!
-//! The odd consequence: shared data cannot be changed. To change last frame's list, a system makes a new
-//! one.
+//! Shared data cannot be changed. To change last frame's list, make a new one.
 //!
 //! # Start here
 //!
@@ -42,6 +41,8 @@
 //! | data for other systems, or the next frame | [`FrameVec::share`], [`FrameArena::share`], [`FrameHandle`] |
 //! | data for a task | [`FrameArenas::lease_handle`], [`FrameLease`] |
 //! | a task's own memory, and its result | [`FrameArenas::task_arena`], [`TaskArena`], [`TaskResult`] |
+//! | text | [`share_format!`], [`FrameString`] |
+//! | a large list that is replaced now and then | [`TaskResult`] |
 //! | data for the render world | [`FrameArenaSubAppPlugin`], [`ExtractedFrame`] |
 //! | data for `FixedUpdate`, or a level | [`ArenasOf`], [`FrameArenaPacePlugin`] |
 //! | objects that come and go one by one | [`Pool`] |
@@ -108,11 +109,12 @@
 //!
 //! # Soundness
 //!
-//! *Promised:* a safe program that uses this crate does not reach undefined behaviour, whatever
-//! panics, re-enters, ends, moves, leaks or is swapped. In particular
+//! *Promised:* a safe program that uses this crate does not reach undefined behaviour. That includes programs
+//! with panics, re-entrancy, threads that end, leaked guards, and arenas that are moved or swapped. In
+//! particular
 //!
-//! - no method that takes `&self` recycles, rewinds or moves memory; references borrow the arenas, so
-//!   `swap(&mut self)` does not compile while one lives;
+//! - no method that takes `&self` frees, reuses or moves memory that is in use; references borrow the arenas,
+//!   so `swap(&mut self)` does not compile while one lives;
 //! - a handle resolves only in the generation whose stamp it carries, and stamps are unique in a process
 //!   and never reused by another frame, task, world or app;
 //! - a generation is recycled only when `Arc::get_mut` proves that no lease is left;
