@@ -45,23 +45,27 @@ pub struct Figures {
 impl Figures {
     /// Adds the figures of another worker, or of another part, in the same period.
     pub(crate) fn add(&mut self, other: &Self) {
-        let Self {
-            used_bytes,
-            peak_bytes,
-            held_bytes,
-            reserved_bytes,
-            refusals,
-            stale_lookups,
-            stale_panics,
-        } = *other;
         // Wrapping, because a site may have freed more than it allocated.
-        self.used_bytes = self.used_bytes.wrapping_add(used_bytes);
-        self.peak_bytes += peak_bytes;
-        self.held_bytes += held_bytes;
-        self.reserved_bytes += reserved_bytes;
-        self.refusals += refusals;
-        self.stale_lookups += stale_lookups;
-        self.stale_panics += stale_panics;
+        self.combine(other, usize::wrapping_add);
+    }
+
+    /// Merges another period: the highest bytes of both, and the sums of the counts.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.combine(other, usize::max);
+    }
+
+    /// Combines the bytes, and adds the counts.
+    fn combine(&mut self, other: &Self, bytes: fn(usize, usize) -> usize) {
+        *self = Self {
+            used_bytes: bytes(self.used_bytes, other.used_bytes),
+            peak_bytes: bytes(self.peak_bytes, other.peak_bytes),
+            held_bytes: bytes(self.held_bytes, other.held_bytes),
+            reserved_bytes: bytes(self.reserved_bytes, other.reserved_bytes),
+            refusals: self.refusals + other.refusals,
+            stale_lookups: self.stale_lookups + other.stale_lookups,
+            stale_panics: self.stale_panics + other.stale_panics,
+        };
     }
 
     /// Adds the memory of a worker: the figures that are measured for each worker.
@@ -70,27 +74,6 @@ impl Figures {
         self.used_bytes += worker.used_bytes;
         self.peak_bytes += worker.peak_bytes;
         self.held_bytes += worker.held_bytes;
-    }
-
-    /// Merges another period: the highest bytes of both, and the sums of the counts.
-    #[cfg(feature = "bevy")]
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let Self {
-            used_bytes,
-            peak_bytes,
-            held_bytes,
-            reserved_bytes,
-            refusals,
-            stale_lookups,
-            stale_panics,
-        } = *other;
-        self.used_bytes = self.used_bytes.max(used_bytes);
-        self.peak_bytes = self.peak_bytes.max(peak_bytes);
-        self.held_bytes = self.held_bytes.max(held_bytes);
-        self.reserved_bytes = self.reserved_bytes.max(reserved_bytes);
-        self.refusals += refusals;
-        self.stale_lookups += stale_lookups;
-        self.stale_panics += stale_panics;
     }
 
     /// Returns all figures with their names.
@@ -116,14 +99,20 @@ impl Figures {
         ]
     }
 
-    /// Returns the counts since `earlier`; the bytes are unchanged.
+    /// Returns these bytes, with the counts in `total` that are new since `earlier`.
     #[cfg(feature = "bevy")]
-    pub(crate) fn since(self, earlier: &Self) -> Self {
+    pub(crate) fn with_counts(self, total: &Self, earlier: &Self) -> Self {
         Self {
-            refusals: self.refusals.saturating_sub(earlier.refusals),
-            stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
-            stale_panics: self.stale_panics.saturating_sub(earlier.stale_panics),
+            refusals: total.refusals.saturating_sub(earlier.refusals),
+            stale_lookups: total.stale_lookups.saturating_sub(earlier.stale_lookups),
+            stale_panics: total.stale_panics.saturating_sub(earlier.stale_panics),
             ..self
         }
+    }
+
+    /// Returns whether anything was counted.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn has_counts(&self) -> bool {
+        self.refusals + self.stale_lookups + self.stale_panics > 0
     }
 }

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use tracing::warn;
 
 use super::Bytes;
-use super::log::Count;
+use super::reader::News;
 use super::report::ArenaReport;
 use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
-use crate::error::{ArenaLimit, enough_for};
-use crate::figures::Figures;
+use crate::error::{ArenaLimit, Count, enough_for};
 use crate::settings::FrameArenaSettings;
 
 /// The number of generations that tasks and late readers may park. More look like a leak.
@@ -52,56 +51,28 @@ pub(crate) enum Problem {
     },
 }
 
-/// Returns the problems of the period that ended last, worst first.
-pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem> {
-    let kinds: [fn(&FrameUsage, &FrameArenaSettings) -> Option<Problem>; 3] = [
-        |usage, settings| refused(usage, settings, usage.largest_refusal_bytes),
-        |usage, _| stale(usage, usage.first_stale_lookup.as_ref()),
-        |usage, _| parked(usage),
-    ];
-    let ArenaReport {
-        usage, settings, ..
-    } = report;
-    let found = kinds.into_iter().filter_map(|find| find(usage, settings));
-    let limits = settings.worker_limit_bytes.into_iter();
-    found.chain(limits.flat_map(|bytes| near_limit(usage, bytes)))
-}
-
-/// Returns the problems found in counters, which are available before a period ends.
-pub(super) fn problems_so_far(
-    figures: &Figures,
+/// Returns the problems in new figures, worst first.
+pub(crate) fn problems_in<'a>(
+    news: &News<'a>,
     settings: &FrameArenaSettings,
-    largest_bytes: usize,
-    first: Option<&StaleLookup>,
-) -> impl Iterator<Item = Problem> + use<> {
-    let refused = refused(figures, settings, largest_bytes);
-    refused.into_iter().chain(stale(figures, first))
-}
-
-fn refused(
-    figures: &Figures,
-    settings: &FrameArenaSettings,
-    largest_bytes: usize,
-) -> Option<Problem> {
-    (figures.refusals > 0).then(|| Problem::Refused {
+) -> impl Iterator<Item = Problem> + use<'a> {
+    let News { usage, figures, .. } = *news;
+    let refused = (figures.refusals > 0).then(|| Problem::Refused {
         count: figures.refusals,
-        largest_bytes,
+        largest_bytes: usage.largest_refusal_bytes,
         limit: limit_in(settings),
-    })
-}
-
-fn stale(figures: &Figures, first: Option<&StaleLookup>) -> Option<Problem> {
-    (figures.stale_panics > 0).then(|| Problem::Stale {
+    });
+    let stale = (figures.stale_panics > 0).then_some(Problem::Stale {
         panics: figures.stale_panics,
-        first: first.copied(),
-    })
-}
-
-fn parked(usage: &FrameUsage) -> Option<Problem> {
-    (usage.parked > PARKED_IS_FINE).then(|| Problem::Parked {
+        first: usage.first_stale_lookup,
+    });
+    let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
         generations: usage.parked,
         reserved_bytes: usage.reserved_bytes,
-    })
+    });
+    let found = [refused, stale, parked].into_iter().flatten();
+    let limits = settings.worker_limit_bytes.into_iter();
+    found.chain(limits.flat_map(|bytes| near_limit(usage, bytes)))
 }
 
 fn near_limit(usage: &FrameUsage, limit_bytes: usize) -> impl Iterator<Item = Problem> {
@@ -169,19 +140,14 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Logs the new ones of these problems of the last period or, unless it `is_over`, the running one.
-    pub(super) fn warn(
-        &mut self,
-        report: &ArenaReport,
-        problems: impl Iterator<Item = Problem>,
-        is_over: bool,
-    ) {
+    /// Logs the problems in new figures that were not logged yet.
+    pub(super) fn warn(&mut self, report: &ArenaReport, news: &News) {
+        let problems = problems_in(news, &report.settings);
         for problem in problems.filter(|problem| self.is_new(problem)) {
-            let problem = &problem;
             let words = InWords {
-                problem,
+                problem: &problem,
                 report,
-                is_over,
+                news,
             };
             warn!("{}: {words}", report.label);
         }
@@ -254,8 +220,7 @@ fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
 struct InWords<'a> {
     problem: &'a Problem,
     report: &'a ArenaReport,
-    /// Whether the period has ended.
-    is_over: bool,
+    news: &'a News<'a>,
 }
 
 impl fmt::Display for InWords<'_> {
@@ -264,7 +229,7 @@ impl fmt::Display for InWords<'_> {
             problem, report, ..
         } = *self;
         let period = &*report.period;
-        let when = match self.is_over {
+        let when = match self.news.is_over {
             true => format!("in a {period}"),
             false => format!("in this {period} so far"),
         };
@@ -322,7 +287,7 @@ impl fmt::Display for InWords<'_> {
         if let Some((name, bytes)) = problem.setting() {
             write!(f, ". Raise `FrameArenaSettings::{name}` to {bytes}")?;
         }
-        match self.is_over {
+        match self.news.is_over {
             true => self.fmt_site(f),
             // Sites are counted when the period ends.
             false => Ok(()),
@@ -333,7 +298,7 @@ impl fmt::Display for InWords<'_> {
 impl InWords<'_> {
     /// Writes the line of code that caused the problem, or how to find it.
     fn fmt_site(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sites = self.report.usage.sites.iter();
+        let mut sites = self.news.usage.sites.iter();
         match self.problem {
             Problem::Refused { .. } => match sites.max_by_key(|site| site.refusals) {
                 Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),

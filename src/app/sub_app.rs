@@ -169,7 +169,7 @@ impl Plugin for FrameArenaSubAppPlugin {
                     arenas.swap();
                 }
                 if let Ok(sinks) = sinks.get_mut(main) {
-                    pass_on(guard.key(), arenas, sinks);
+                    pass_on(guard.key(), arenas, true, sinks);
                 }
             }
             if let Some(extract) = &mut extract {

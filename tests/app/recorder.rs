@@ -141,6 +141,51 @@ fn the_settings_have_room_for_what_was_refused() {
 }
 
 #[test]
+fn the_settings_keep_all_that_the_plugin_had() {
+    let default = FrameArenaSettings::default();
+    let settings = FrameArenaSettings {
+        block_bytes: 32 * KIB,
+        worker_limit_bytes: Some(64 * KIB),
+        budget_bytes: Some(3 << 20),
+        trim_after_periods: None,
+        lives_for: LivesFor::ThreePeriods,
+        pretouch_bytes: 1 << 20,
+        fill_recycled: !default.fill_recycled,
+    };
+    let fill_recycled = settings.fill_recycled;
+    let mut app = app(settings, Default::default());
+    let advice = |app: &App| app.world().resource::<FrameArenaRecorder>().advice();
+    for _ in 0..2 {
+        let arenas = app.world().resource::<FrameArenas>();
+        arenas.local().share(1_u64);
+        app.update();
+    }
+    let expected = format!(
+        "
+        block_bytes: 32 << 10,
+        worker_limit_bytes: Some(64 << 10),
+        trim_after_periods: None,
+        pretouch_bytes: 1 << 20,
+        fill_recycled: {fill_recycled},
+        lives_for: LivesFor::ThreePeriods,
+        ..plugin.settings.clone()
+"
+    );
+    let kept = advice(&app);
+    assert!(kept.contains(&expected), "{kept}");
+
+    let arenas = app.world().resource::<FrameArenas>();
+    assert!(arenas.local().try_alloc([0_u8; 65 * KIB]).is_err());
+    (0..2).for_each(|_| app.update());
+    let raised = advice(&app);
+    // Room for the limit and the refused allocation.
+    assert!(
+        raised.contains("worker_limit_bytes: Some(256 << 10),"),
+        "{raised}"
+    );
+}
+
+#[test]
 fn arenas_that_were_not_used_get_no_settings() {
     let mut app = app(Default::default(), Default::default());
     app.update();
@@ -326,6 +371,34 @@ fn a_level_has_lines_while_it_runs_and_none_between_levels() {
     ];
     let expected = expected.map(|(second, bytes)| (second.to_owned(), bytes.to_owned()));
     assert_eq!(seconds.collect::<Vec<_>>(), expected, "{table}");
+}
+
+#[test]
+fn a_refusal_in_a_level_is_counted_once_however_long_the_level_lasts() {
+    struct Level;
+    let mut app = app(Default::default(), Default::default());
+    app.add_plugins(FrameArenaPacePlugin::<Level> {
+        settings: FrameArenaSettings {
+            worker_limit_bytes: Some(4 * KIB),
+            ..Default::default()
+        },
+        ..FrameArenaPacePlugin::by_hand()
+    });
+    let arenas = app.world().resource::<ArenasOf<Level>>();
+    arenas.local().alloc([0_u8; KIB]);
+    assert!(arenas.local().try_alloc([0_u8; 5 * KIB]).is_err());
+    (0..9).for_each(|_| app.update());
+    let end = ArenasOf::<Level>::end_period;
+    app.world_mut().run_system_cached(end).expect("it runs");
+    (0..2).for_each(|_| app.update());
+    let table = app.world().resource::<FrameArenaRecorder>().csv();
+    let header = table.lines().next().expect("a header");
+    let column = header.split(',').position(|name| name == "refusals");
+    let column = column.expect("they have a column");
+    let lines = table.lines().filter(|it| it.contains(",level_arena,all,"));
+    let refusals = lines.map(|line| line.split(',').nth(column).expect("a field"));
+    let refusals: Vec<_> = refusals.collect();
+    assert_eq!(refusals, ["1", "0", "0", "0", "0", "0"], "{table}");
 }
 
 #[test]

@@ -407,7 +407,7 @@ fn a_period_that_goes_on_shows_what_it_has_used_so_far() {
     app.update();
     app.update();
     assert!(is_shown(&mut app, "dungeon_arena"));
-    assert_eq!(period(&mut app), "period 0 so far");
+    assert_eq!(period(&mut app), "1 worker, period 0 so far");
     let so_far = ["used 98 KiB", "peak 98 KiB", "reserved 128 KiB"];
     for (name, figure) in ["used", "peak", "reserved"].into_iter().zip(so_far) {
         assert_eq!(text(&mut app, &format!("dungeon_arena/{name}")), figure);
@@ -420,6 +420,44 @@ fn a_period_that_goes_on_shows_what_it_has_used_so_far() {
     app.update();
     assert_eq!(period(&mut app), "1 worker, period 0");
     assert_eq!(text(&mut app, "dungeon_arena/used"), "used 98 KiB");
+}
+
+#[test]
+fn problems_and_tasks_of_a_period_that_goes_on_are_shown() {
+    struct Dungeon;
+    let mut app = app(
+        FrameArenaSettings::default(),
+        FrameArenaOverlayConfig::default(),
+    );
+    let plugin = FrameArenaPacePlugin::<Dungeon> {
+        settings: FrameArenaSettings {
+            worker_limit_bytes: Some(4 * KIB),
+            ..Default::default()
+        },
+        ..FrameArenaPacePlugin::by_hand()
+    };
+    plugin.build(&mut app);
+    app.update();
+    let arenas = app.world().resource::<ArenasOf<Dungeon>>();
+    arenas.local().alloc([0_u8; KIB]);
+    assert!(arenas.local().try_alloc([0_u8; 5 * KIB]).is_err());
+    let task = arenas.task_arena();
+    task.alloc([0_u8; 1000]);
+    (0..2).for_each(|_| app.update());
+    let what = "dungeon_arena/problems/0/what";
+    let refused = "! REFUSED 1 in 6 s: a worker may take 4.0 KiB";
+    assert_eq!(text(&mut app, what), refused);
+    assert!(is_shown(&mut app, "dungeon_arena/tasks"));
+    assert_eq!(
+        text(&mut app, "dungeon_arena/tasks"),
+        "1 task, 0 results: 8.0 KiB"
+    );
+    // It is no longer shown when the level goes on without it.
+    drop(task);
+    (0..61).for_each(|_| app.update());
+    assert!(!is_shown(&mut app, what));
+    assert!(!is_shown(&mut app, "dungeon_arena/tasks"));
+    assert_eq!(text(&mut app, "dungeon_arena/used"), "used 1.0 KiB");
 }
 
 #[test]
