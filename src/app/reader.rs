@@ -84,9 +84,12 @@ pub(crate) struct Timer {
 
 impl Timer {
     /// Returns whether the interval has passed; the first call returns `true`. Without a clock it never
-    /// has.
+    /// has. A clock that was turned back starts another interval.
     pub(crate) fn is_due(&mut self, now: Option<Instant>, interval: Duration) -> bool {
-        let passed = |now: Instant, last| now.saturating_duration_since(last) >= interval;
+        let passed = |now: Instant, last| {
+            let since = now.checked_duration_since(last);
+            since.is_none_or(|since| since >= interval)
+        };
         let is_due = now.is_some_and(|now| self.last.is_none_or(|last| passed(now, last)));
         if is_due {
             self.last = now;
@@ -108,6 +111,15 @@ mod tests {
             let is_due = timer.is_due(Some(now), Duration::from_millis(250));
             assert_eq!(is_due, [0, 3, 6, 9].contains(&tenth), "{tenth}");
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_turned_back_does_not_stop_a_timer() {
+        let (mut timer, hour) = (Timer::default(), Duration::from_secs(3600));
+        let start = Instant::now();
+        let due = [start + hour, start, start + hour / 2, start + hour];
+        let due = due.map(|now| timer.is_due(Some(now), hour));
+        assert_eq!(due, [true, true, false, true]);
     }
 
     #[test]

@@ -77,6 +77,7 @@ fn record(
     time: Option<Res<Time<Real>>>,
     recorder: Option<ResMut<FrameArenaRecorder>>,
     mut exits: MessageReader<AppExit>,
+    mut clock: Local<Duration>,
     mut timer: Local<Timer>,
     mut without: Local<WithoutReport>,
 ) {
@@ -86,9 +87,10 @@ fn record(
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();
     recorder.note(&report);
-    // Time must not run backwards, even if the clock is replaced.
+    // A clock that shows less than before was replaced, and the time goes on.
     let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
-    recorder.elapsed = recorder.elapsed.max(elapsed);
+    recorder.elapsed += elapsed.checked_sub(*clock).unwrap_or(elapsed);
+    *clock = elapsed;
     if timer.is_due(now(time.as_deref()), recorder.interval) {
         recorder.end_interval();
     }
