@@ -23,7 +23,7 @@ pub use self::pace::{ArenasOf, FixedStep};
 pub use self::pace_plugin::{FrameArenaPacePlugin, PaceEnd};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Problem, is_near, problems_in};
+pub(crate) use self::problems::{Limit, Problem, is_near, problems_in};
 #[cfg(feature = "overlay")]
 pub(crate) use self::reader::{Seen, Timer, WithoutReport, now};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};

@@ -7,7 +7,7 @@ use super::Bytes;
 use super::report::ArenaReport;
 use crate::arenas::TaskFigures;
 use crate::error::{Count, enough_for};
-use crate::settings::FrameArenaSettings;
+use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// The figures of a run from which settings are derived. Its text is the advice.
 #[derive(Default)]
@@ -117,61 +117,51 @@ impl Advice {
         writeln!(f)
     }
 
-    /// Writes the settings that suit the run, and the others that differ from the defaults.
-    fn write_settings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let refused_bytes = self.largest_refusal_bytes;
-        // Some room above the reserved memory and the largest refused allocation.
-        let budget_bytes = enough_for(self.reserved_bytes.saturating_add(refused_bytes));
-        let default = FrameArenaSettings::default();
-        // All fields by name, so that a new one is not forgotten.
-        let FrameArenaSettings {
-            block_bytes,
-            worker_limit_bytes: limit,
-            budget_bytes: _,
-            trim_after_periods,
-            lives_for,
-            pretouch_bytes,
-            fill_recycled,
-        } = self.settings;
-        let mut line = |name, value: fmt::Arguments| writeln!(f, "        {name}: {value},");
-        line(
-            "budget_bytes",
-            format_args!("Some({})", Shifted(budget_bytes)),
-        )?;
-        if block_bytes != default.block_bytes {
-            line("block_bytes", format_args!("{}", Shifted(block_bytes)))?;
-        }
-        if let Some(limit) = limit {
-            let limit = match refused_bytes {
-                0 => limit,
-                bytes => enough_for(limit.saturating_add(bytes)),
-            };
-            line(
-                "worker_limit_bytes",
-                format_args!("Some({})", Shifted(limit)),
-            )?;
-        }
-        if trim_after_periods != default.trim_after_periods {
-            line("trim_after_periods", format_args!("{trim_after_periods:?}"))?;
-        }
-        if pretouch_bytes != default.pretouch_bytes {
-            line(
-                "pretouch_bytes",
-                format_args!("{}", Shifted(pretouch_bytes)),
-            )?;
-        }
-        if fill_recycled != default.fill_recycled {
-            line("fill_recycled", format_args!("{fill_recycled}"))?;
-        }
-        if self.kept_bytes == 0 && self.periods > 0 {
-            f.write_str("        // Nothing was kept for a later period.\n")?;
-            f.write_str("        lives_for: LivesFor::OnePeriod,\n")
-        } else if lives_for != default.lives_for {
-            writeln!(f, "        lives_for: LivesFor::{lives_for:?},")
-        } else {
-            Ok(())
-        }
+    /// Returns whether data may live for one period: nothing was kept for a later one.
+    fn nothing_was_kept(&self) -> bool {
+        self.kept_bytes == 0 && self.periods > 0
     }
+
+    /// Returns the settings of the run, changed to suit it.
+    fn settings(&self) -> FrameArenaSettings {
+        let mut settings = self.settings.clone();
+        // Some room above the reserved memory and the largest refused allocation.
+        let refused_bytes = self.largest_refusal_bytes;
+        let needed_bytes = self.reserved_bytes.saturating_add(refused_bytes);
+        settings.budget_bytes = Some(enough_for(needed_bytes));
+        if refused_bytes > 0 {
+            let raised = |bytes: usize| enough_for(bytes.saturating_add(refused_bytes));
+            settings.worker_limit_bytes = settings.worker_limit_bytes.map(raised);
+        }
+        if self.nothing_was_kept() {
+            settings.lives_for = LivesFor::OnePeriod;
+        }
+        settings
+    }
+}
+
+/// Returns the names of all settings, and their values as code.
+fn as_code(settings: &FrameArenaSettings) -> [(&'static str, String); 7] {
+    // All fields by name, so that a new one is not forgotten.
+    let FrameArenaSettings {
+        block_bytes,
+        worker_limit_bytes,
+        budget_bytes,
+        trim_after_periods,
+        lives_for,
+        pretouch_bytes,
+        fill_recycled,
+    } = *settings;
+    let some = |bytes: Option<usize>| format!("{:?}", bytes.map(Shifted));
+    [
+        ("budget_bytes", some(budget_bytes)),
+        ("block_bytes", format!("{:?}", Shifted(block_bytes))),
+        ("worker_limit_bytes", some(worker_limit_bytes)),
+        ("trim_after_periods", format!("{trim_after_periods:?}")),
+        ("pretouch_bytes", format!("{:?}", Shifted(pretouch_bytes))),
+        ("fill_recycled", fill_recycled.to_string()),
+        ("lives_for", format!("LivesFor::{lives_for:?}")),
+    ]
 }
 
 impl fmt::Display for Advice {
@@ -190,7 +180,14 @@ impl fmt::Display for Advice {
         let name = plugin.split("::").next().unwrap_or(plugin);
         writeln!(f, "let plugin = {plugin};\napp.add_plugins({name} {{")?;
         f.write_str("    settings: FrameArenaSettings {\n")?;
-        self.write_settings(f)?;
+        let default = as_code(&FrameArenaSettings::default());
+        let settings = as_code(&self.settings()).into_iter().zip(default);
+        for ((name, value), _) in settings.filter(|(own, default)| own != default) {
+            if name == "lives_for" && self.nothing_was_kept() {
+                f.write_str("        // Nothing was kept for a later period.\n")?;
+            }
+            writeln!(f, "        {name}: {value},")?;
+        }
         f.write_str("        ..plugin.settings.clone()\n    },\n    ..plugin\n});\n")
     }
 }
@@ -205,7 +202,7 @@ pub(super) fn note_tasks(highest: &mut TaskFigures, now: TaskFigures) {
 /// A number of bytes as code: `2 << 20`.
 struct Shifted(usize);
 
-impl fmt::Display for Shifted {
+impl fmt::Debug for Shifted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(bytes) = *self;
         match bytes {

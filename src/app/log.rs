@@ -1,8 +1,8 @@
 //! The figures as lines of the log.
 #![forbid(unsafe_code)]
 
+use std::fmt;
 use std::time::Duration;
-use std::{fmt, mem};
 
 use bevy_app::{App, Last, Plugin};
 use bevy_ecs::resource::Resource;
@@ -15,9 +15,8 @@ use super::Bytes;
 use super::period::TendSystems;
 use super::reader::{News, Seen, Timer, WithoutReport, now};
 use super::report::{ArenaReport, FrameArenaReport};
-use crate::arenas::TaskFigures;
+use crate::arenas::FrameUsage;
 use crate::error::Count;
-use crate::figures::Figures;
 
 /// Logs a line about the arenas each second.
 ///
@@ -92,16 +91,14 @@ fn log_usage(
 #[derive(Default)]
 struct Logged {
     seen: Seen,
-    so_far: Figures,
-    tasks_so_far: TaskFigures,
+    so_far: FrameUsage,
 }
 
 impl Logged {
     /// Logs a line if the figures are new.
     fn log(&mut self, arenas: &ArenaReport) {
-        let so_far = mem::replace(&mut self.so_far, arenas.so_far.figures);
-        let tasks = mem::replace(&mut self.tasks_so_far, arenas.so_far.tasks());
-        let has_changed = (so_far, tasks) != (self.so_far, self.tasks_so_far);
+        let has_changed = self.so_far != arenas.so_far;
+        self.so_far.clone_from(&arenas.so_far);
         if let Some(news) = self.seen.look(arenas)
             && (news.is_over || has_changed)
             && arenas.is_used()
@@ -134,20 +131,19 @@ impl fmt::Display for Line<'_> {
             let workers = Count(usage.active_workers as u64, "worker");
             write!(f, " on {workers}, peak {}", Bytes(usage.peak_bytes))?;
         }
-        let [arenas, results, bytes] = usage.tasks();
         for (count, word) in [
             (figures.refusals, "refused allocation"),
             (figures.stale_panics, "stale panic"),
             (usage.parked as u64, "parked generation"),
-            (arenas as u64, "running task"),
-            (results as u64, "task result"),
+            (usage.task_arenas as u64, "running task"),
+            (usage.task_results as u64, "task result"),
         ] {
             if count > 0 {
                 write!(f, ", {}", Count(count, word))?;
             }
         }
-        if bytes > 0 {
-            write!(f, ", {} of tasks", Bytes(bytes))?;
+        if usage.task_bytes > 0 {
+            write!(f, ", {} of tasks", Bytes(usage.task_bytes))?;
         }
         match usage.sites.first().map(|site| (site.site, site.used_bytes)) {
             None | Some((_, 0)) => Ok(()),

@@ -100,6 +100,18 @@ fn limit_in(settings: &FrameArenaSettings) -> ArenaLimit {
     }
 }
 
+/// A limit in words.
+pub(crate) struct Limit(pub(crate) ArenaLimit);
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ArenaLimit::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
+            ArenaLimit::Budget { bytes } => write!(f, "the budget is {}", Bytes(bytes)),
+        }
+    }
+}
+
 impl Problem {
     pub(crate) fn kind(&self) -> Discriminant<Self> {
         discriminant(self)
@@ -164,7 +176,7 @@ impl Warnings {
         if is_old && !mem::replace(&mut self.is_task_told, true) {
             warn!(
                 "{}: the task arena taken at {}:{} is still in use after {}, and tasks hold {}. Finish or \
-                 drop it when its task ends; a task without an end has a `FrameArena` of its own",
+                 drop it when its task ends; for a task that never ends, use a `FrameArena`",
                 report.label,
                 oldest.made_at.file(),
                 oldest.made_at.line(),
@@ -239,19 +251,15 @@ impl fmt::Display for InWords<'_> {
                 largest_bytes,
                 limit,
             } => {
-                let largest = Bytes(largest_bytes);
+                let whose = match limit {
+                    ArenaLimit::Worker { .. } => "",
+                    ArenaLimit::Budget { .. } => " for all workers and generations",
+                };
+                let (largest, limit) = (Bytes(largest_bytes), Limit(limit));
                 write!(
                     f,
-                    "refused allocations {when}: {count}, of up to {largest}. "
-                )?;
-                match limit {
-                    ArenaLimit::Worker { bytes } => write!(f, "A worker may take {}", Bytes(bytes)),
-                    ArenaLimit::Budget { bytes } => write!(
-                        f,
-                        "The budget is {} for all workers and generations",
-                        Bytes(bytes)
-                    ),
-                }
+                    "refused allocations {when}: {count}, of up to {largest}, because {limit}{whose}"
+                )
             }
             Problem::Stale { panics, ref first } => {
                 write!(
@@ -302,7 +310,7 @@ impl InWords<'_> {
         match self.problem {
             Problem::Refused { .. } => match sites.max_by_key(|site| site.refusals) {
                 Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
-                None => f.write_str(". This crate's feature `sites` tells the line"),
+                None => f.write_str(". With this crate's feature `sites`, the line is logged"),
             },
             Problem::NearLimit { .. } => match sites.next() {
                 Some(site) => write!(f, ". Largest at {}: {}", site.site, Bytes(site.used_bytes)),

@@ -89,8 +89,7 @@ fn record(
     recorder.note(&report);
     // A clock that shows less than before was replaced, and the time goes on.
     let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
-    recorder.elapsed += elapsed.checked_sub(*clock).unwrap_or(elapsed);
-    *clock = elapsed;
+    recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
     if timer.is_due(now(time.as_deref()), recorder.interval) {
         recorder.end_interval();
     }

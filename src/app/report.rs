@@ -147,8 +147,8 @@ impl FrameArenaReport {
         let all = world.get_resource_or_init::<Self>();
         if prefix.split('/').any(str::is_empty) {
             warn!(
-                "`{label}` publish no figures: the `diagnostics_prefix` is `{prefix}`, and the path of a \
-                 diagnostic has no empty part. Write `my_arena`, e.g., or `None`"
+                "`{label}` publish no figures: their `diagnostics_prefix` is `{prefix}`, and the path of a \
+                 diagnostic must not have an empty part. Use a name such as `my_arena`, or `None`"
             );
             return;
         }

@@ -8,8 +8,7 @@ use bevy_ecs::entity::Entity;
 use super::graph::History;
 use super::parts::{Builder, LINE_LETTERS, Painter, WARNING_TEXT};
 use super::workers::ShortName;
-use crate::app::{Bytes, Problem};
-use crate::error::ArenaLimit;
+use crate::app::{Bytes, Limit, Problem};
 
 /// Two lines for each kind of problem of the last seconds, and no line without problems.
 pub(super) struct ProblemList(Vec<[Entity; 2]>);
@@ -56,11 +55,8 @@ impl fmt::Display for What<'_> {
                 write!(f, "! ABOVE 90 %: {worker} took {peak} of {limit}")
             }
             Problem::Refused { limit, .. } => {
-                write!(f, "! REFUSED {} in {seconds:.0} s: ", sum.refusals)?;
-                match *limit {
-                    ArenaLimit::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
-                    ArenaLimit::Budget { bytes } => write!(f, "budget {}", Bytes(bytes)),
-                }
+                let (count, limit) = (sum.refusals, Limit(*limit));
+                write!(f, "! REFUSED {count} in {seconds:.0} s: {limit}")
             }
             Problem::Parked { generations, .. } => {
                 write!(f, "! PARKED {generations} generations: leases are held")
