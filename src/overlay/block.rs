@@ -149,15 +149,16 @@ impl Block {
         report: &'a ArenaReport,
     ) -> &'a FrameUsage {
         let is_old = mem::replace(&mut self.periods, report.periods) == report.periods;
-        let (usage, so_far) = match is_old && report.is_running() {
-            true => (&report.so_far, " so far"),
-            false => (&report.usage, ""),
-        };
+        if is_old && report.is_running() {
+            let so_far = &report.so_far;
+            painter.text(self.period, format_args!("period {} so far", so_far.period));
+            return so_far;
+        }
+        let usage = &report.usage;
         let workers = Count(usage.active_workers as u64, "worker");
         let word = if self.is_first { "frame" } else { "period" };
         let number = usage.period;
-        let text = format_args!("{workers}, {word} {number}{so_far}");
-        painter.text(self.period, text);
+        painter.text(self.period, format_args!("{workers}, {word} {number}"));
         usage
     }
 

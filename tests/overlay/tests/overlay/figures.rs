@@ -1,6 +1,7 @@
 //! What the overlay says is what `usage()` says.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use bevy_app::{App, Plugin};
 use bevy_ecs::system::RunSystemOnce;
@@ -8,6 +9,7 @@ use bevy_frame_arena::{
     ArenasOf, FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaPacePlugin, FrameArenaSettings,
     FrameArenas,
 };
+use bevy_text::TextFont;
 
 use super::screen::{allocate, app, is_shown, percent, report, text};
 
@@ -407,7 +409,7 @@ fn a_period_that_goes_on_shows_what_it_has_used_so_far() {
     app.update();
     app.update();
     assert!(is_shown(&mut app, "dungeon_arena"));
-    assert_eq!(period(&mut app), "1 worker, period 0 so far");
+    assert_eq!(period(&mut app), "period 0 so far");
     let so_far = ["used 98 KiB", "peak 98 KiB", "reserved 128 KiB"];
     for (name, figure) in ["used", "peak", "reserved"].into_iter().zip(so_far) {
         assert_eq!(text(&mut app, &format!("dungeon_arena/{name}")), figure);
@@ -458,6 +460,26 @@ fn problems_and_tasks_of_a_period_that_goes_on_are_shown() {
     assert!(!is_shown(&mut app, what));
     assert!(!is_shown(&mut app, "dungeon_arena/tasks"));
     assert_eq!(text(&mut app, "dungeon_arena/used"), "used 1.0 KiB");
+}
+
+#[test]
+fn settings_of_any_size_are_accepted() {
+    for size in [0.0, 1e-30, 1e-3, -10.0, 1e6, f32::INFINITY, f32::NAN] {
+        let config = FrameArenaOverlayConfig {
+            text_config: TextFont::from_font_size(size),
+            right: size,
+            top: size,
+            refresh_interval: Duration::try_from_secs_f32(size).unwrap_or(Duration::MAX),
+            ..with_details()
+        };
+        let mut app = app(FrameArenaSettings::default(), config);
+        for _ in 0..3 {
+            allocate(&app, "Compute Task Pool (0)", &[KIB]);
+            app.update();
+        }
+        let used = text(&mut app, "frame_arena/used");
+        assert!(used.starts_with("used "), "{size}: {used}");
+    }
 }
 
 #[test]
