@@ -303,6 +303,12 @@ impl FrameArenas {
         FrameArena::in_store(&self.common.settings, store, stamp::standalone())
     }
 
+    /// Returns whether the last refusal was by the limit of a worker, not by the budget.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn is_worker_refused(&self) -> bool {
+        self.common.store.is_worker_refused()
+    }
+
     /// Returns the first line that compared the lists of a [`TwoFrames`] in vain, because data lives for one
     /// period.
     #[cfg(feature = "bevy")]

@@ -35,10 +35,10 @@ pub struct Figures {
     pub reserved_bytes: usize,
     /// Allocations that a worker's limit or the budget refused.
     pub refusals: u64,
-    /// Lookups of stale or foreign handles, by any method. A lookup with `get` of data that may be gone is
-    /// not an error.
+    /// Look-ups of stale or foreign handles, by any method. A look-up with `get` of data that may be gone
+    /// is not an error.
     pub stale_lookups: u64,
-    /// Those of them that panicked: `arenas[handle]`. Only these are warned about.
+    /// Stale look-ups that panicked: `arenas[handle]`. Only these are warned about.
     pub stale_panics: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the readers of the report have in common: the news since their last look, and a timer.
+//! Common parts of all readers of the report: the news since their last look, and a timer.
 #![forbid(unsafe_code)]
 
 use std::mem;

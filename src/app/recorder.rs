@@ -183,9 +183,8 @@ impl FrameArenaRecorder {
     /// Each interval has a line of the kind `all` for each set of arenas, and one of the kind `worker`
     /// for each busy worker. With the feature `sites`, it also has one of the kind `site` for each line
     /// of code that took memory, e.g. `src/cull.rs:12`. If several periods ended in a frame, as fixed
-    /// steps may, only the last one counts. A level has lines from its first allocation to its end, and
-    /// none between two levels. Tasks are counted in lines of the kind `all`, when a period ends and, if it
-    /// is a long one, in each of its frames.
+    /// steps may, the bytes are those of the last one. A level has lines from its first allocation to its
+    /// end, and none between two levels. Only lines of the kind `all` have tasks.
     pub fn csv(&self) -> String {
         let columns = Figures::default().named().map(|(name, _)| name).join(",");
         let mut table =

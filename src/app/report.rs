@@ -91,6 +91,8 @@ pub struct ArenaReport {
     /// A histogram of the periods by peak. The first entry counts periods without a peak, the following
     /// ones those with a peak up to 1 byte, 2, 4, and so on in powers of two.
     pub periods_by_peak: Vec<u64>,
+    /// Whether the last refusal was by the limit of a worker, not by the budget.
+    pub(super) is_worker_refused: bool,
     /// The word for a period: `frame`, `level`.
     pub(super) period: String,
     /// The code that creates the plugin that ends the periods.
@@ -272,6 +274,7 @@ impl ArenaReport {
             totals: Figures::default(),
             so_far: FrameUsage::default(),
             periods_by_peak: vec![0; usize::BITS as usize + 1],
+            is_worker_refused: false,
             period: period.to_owned(),
             plugin,
             frames: 0,
@@ -302,6 +305,7 @@ impl ArenaReport {
         if self.settings != *arenas.settings() {
             self.settings.clone_from(arenas.settings());
         }
+        self.is_worker_refused = arenas.is_worker_refused();
         if !is_over {
             self.so_far = arenas.so_far();
             self.frames_so_far += 1;

@@ -47,7 +47,7 @@ impl History {
             return;
         };
         self.open.merge(&news.figures);
-        for problem in problems_in(&news, &report.settings) {
+        for problem in problems_in(&news, report) {
             let mut known = self.problems.iter_mut();
             match known.find(|(it, _)| it.kind() == problem.kind()) {
                 // The first one of a slot is kept.

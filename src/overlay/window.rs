@@ -44,7 +44,7 @@ pub(super) struct WindowState {
 }
 
 impl WindowState {
-    /// Puts the window where the config has it, and as far away as it was dragged.
+    /// Positions the window: by the margins of the config, and the distance it was dragged.
     fn place(&self, config: &FrameArenaOverlayConfig, node: &mut Node) {
         let pixels = |pixels: f32| Val::Px(if pixels.is_finite() { pixels } else { MARGIN });
         node.right = pixels(config.right - self.dragged.0);

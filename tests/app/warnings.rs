@@ -115,6 +115,47 @@ fn the_budget_is_blamed_where_it_is_the_cause() {
 }
 
 #[test]
+fn threads_of_one_name_are_not_taken_for_one_worker_at_its_limit() {
+    let mut app = app(FrameArenaSettings {
+        worker_limit_bytes: Some(4 << 10),
+        ..Default::default()
+    });
+    for _ in 0..2 {
+        on_thread(&app, "twin", |arenas| {
+            arenas.local().alloc([0_u8; 3 << 10]);
+        });
+    }
+    assert_eq!(logged(|| app.update()), [""; 0]);
+}
+
+#[test]
+fn of_two_limits_the_one_that_refused_is_blamed() {
+    let warning = |threads: usize, bytes: usize| {
+        let mut app = app(FrameArenaSettings {
+            worker_limit_bytes: Some(512 << 10),
+            budget_bytes: Some(1 << 20),
+            ..Default::default()
+        });
+        for thread in 0..threads {
+            on_thread(&app, &thread.to_string(), |arenas| {
+                let list = arenas.local().try_alloc_slice_fill_copy(bytes, 0_u8);
+                drop(list);
+            });
+        }
+        let log = logged(|| app.update());
+        assert_eq!(log.len(), 1, "{log:?}");
+        log.concat()
+    };
+    let budget = warning(6, 300 << 10);
+    assert!(budget.contains("because the budget is 1.0 MiB"), "{budget}");
+    let worker = warning(1, 600 << 10);
+    assert!(
+        worker.contains("because a worker may take 512 KiB"),
+        "{worker}"
+    );
+}
+
+#[test]
 fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
     let mut app = app(FrameArenaSettings {
         worker_limit_bytes: Some(3 << 10),
