@@ -314,8 +314,10 @@ impl ArenaReport {
         self.usage.clone_from(arenas.usage());
         self.periods += 1;
         self.totals.merge(&self.usage.figures);
-        self.so_far = FrameUsage::default();
         self.frames = mem::take(&mut self.frames_so_far);
+        if self.frames > 0 {
+            self.so_far = FrameUsage::default();
+        }
         // The class of the smallest power of two that is not below the peak.
         let class = match self.usage.peak_bytes {
             0 => 0,
