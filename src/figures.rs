@@ -99,20 +99,20 @@ impl Figures {
         ]
     }
 
-    /// Returns these bytes, with the counts in `total` that are new since `earlier`.
+    /// Returns the counts.
     #[cfg(feature = "bevy")]
-    pub(crate) fn with_counts(self, total: &Self, earlier: &Self) -> Self {
-        Self {
-            refusals: total.refusals.saturating_sub(earlier.refusals),
-            stale_lookups: total.stale_lookups.saturating_sub(earlier.stale_lookups),
-            stale_panics: total.stale_panics.saturating_sub(earlier.stale_panics),
-            ..self
-        }
+    pub(crate) fn counts(&self) -> [u64; 3] {
+        [self.refusals, self.stale_lookups, self.stale_panics]
     }
 
-    /// Returns whether anything was counted.
+    /// Returns these bytes with other counts.
     #[cfg(feature = "bevy")]
-    pub(crate) fn has_counts(&self) -> bool {
-        self.refusals + self.stale_lookups + self.stale_panics > 0
+    pub(crate) fn with_counts(self, [refusals, stale_lookups, stale_panics]: [u64; 3]) -> Self {
+        Self {
+            refusals,
+            stale_lookups,
+            stale_panics,
+            ..self
+        }
     }
 }

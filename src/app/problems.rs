@@ -155,6 +155,11 @@ pub(super) struct Warnings {
 impl Warnings {
     /// Logs the problems in new figures that were not logged yet.
     pub(super) fn warn(&mut self, report: &ArenaReport, news: &News) {
+        let has_limit = report.settings.worker_limit_bytes.is_some();
+        if news.figures.counts() == [0; 3] && news.usage.parked == 0 && !has_limit {
+            // As in most periods. It is cheaper than looking for each problem.
+            return;
+        }
         let problems = problems_in(news, report);
         for problem in problems.filter(|problem| self.is_new(problem)) {
             warn!("{}: {}", report.label, in_words(&problem, report, news));

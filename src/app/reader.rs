@@ -16,7 +16,8 @@ use crate::figures::Figures;
 #[derive(Default)]
 pub(crate) struct Seen {
     periods: u64,
-    totals: Figures,
+    /// All counts so far.
+    counts: [u64; 3],
 }
 
 /// The new figures of a report: those of the period that ended last or, if none has ended since the reader's
@@ -37,14 +38,14 @@ impl Seen {
             true => &report.usage,
             false => &report.so_far,
         };
-        let mut totals = report.totals;
-        totals.merge(&report.so_far);
-        let figures = usage.figures.with_counts(&totals, &self.totals);
-        self.totals = totals;
-        let is_news = is_over || report.is_running() || figures.has_counts();
-        is_news.then_some(News {
+        let (ended, running) = (report.totals.counts(), report.so_far.counts());
+        let counts = [0, 1, 2].map(|index| ended[index] + running[index]);
+        let last = mem::replace(&mut self.counts, counts);
+        let new = [0, 1, 2].map(|index| counts[index].saturating_sub(last[index]));
+        let is_news = is_over || report.is_running() || new != [0; 3];
+        is_news.then(|| News {
             usage,
-            figures,
+            figures: usage.figures.with_counts(new),
             is_over,
         })
     }
