@@ -1,5 +1,6 @@
 //! The Bevy side: plugins, schedules, diagnostics and the hand-over to other worlds.
 
+mod advice;
 mod diagnostics;
 mod edges;
 mod log;
@@ -9,6 +10,7 @@ mod params;
 mod period;
 mod plugin;
 mod problems;
+mod reader;
 mod recorder;
 #[cfg(feature = "reflect")]
 mod reflect;
@@ -17,13 +19,13 @@ mod sub_app;
 
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
 pub use self::log::FrameArenaLogPlugin;
-#[cfg(feature = "overlay")]
-pub(crate) use self::log::{Count, Timer, WithoutReport, now};
 pub use self::pace::{ArenasOf, FixedStep};
 pub use self::pace_plugin::{FrameArenaPacePlugin, PaceEnd};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Problem, is_near, problems_of};
+pub(crate) use self::problems::{Limit, Problem, is_near, problems_in};
+#[cfg(feature = "overlay")]
+pub(crate) use self::reader::{Seen, Timer, WithoutReport, now};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
 pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};

@@ -42,9 +42,9 @@ use self::scratch::ScratchStore;
 pub use self::task::{TaskArena, TaskArenas, TaskMemory, TaskResult};
 pub use self::task_book::RunningTask;
 use self::task_book::TaskBook;
-pub use self::usage::{FrameUsage, WorkerUsage};
 #[cfg(feature = "bevy")]
-pub(crate) use self::usage::{TaskFigures, UsageSoFar};
+pub(crate) use self::usage::TaskFigures;
+pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{FrameArena, Store, Window};
 #[cfg(feature = "bevy")]
 use crate::figures::Figures;
@@ -253,28 +253,47 @@ impl FrameArenas {
         workers.map(|(_, worker)| worker.figures().used_bytes).sum()
     }
 
-    /// Returns the figures of the current period so far. The peak is missing, because it is measured when
-    /// the period ends.
+    /// Returns the figures of the current period so far, without those of single workers and sites.
     #[cfg(feature = "bevy")]
-    pub(crate) fn so_far(&self) -> UsageSoFar {
-        let (stale_lookups, stale_panics, first_stale_lookup) = self.common.misses.so_far();
-        let memory = self.common.store.memory();
+    pub(crate) fn so_far(&self) -> FrameUsage {
+        let (last, common) = (self.usage(), &self.common);
+        let (stale_lookups, stale_panics, first_stale_lookup) = common.misses.so_far();
+        let (task_arenas, oldest_task) = common.tasks.running();
+        let memory = common.store.memory();
+        let kept_bytes = self.kept_bytes();
+        let (mut of_workers, mut active_workers) = (Figures::default(), 0);
+        for (_, worker) in self.ring.current().claimed_workers() {
+            let figures = worker.figures();
+            of_workers.add_memory(&figures);
+            active_workers += usize::from(figures.peak_bytes > 0);
+        }
         let held_bytes = memory.reserved_bytes - memory.free_bytes;
-        let figures = Figures {
-            used_bytes: self.used_bytes_so_far(),
-            // The last lease of a parked generation may end on another thread in the meantime.
-            held_bytes: held_bytes.saturating_sub(self.kept_bytes()),
-            reserved_bytes: memory.reserved_bytes,
-            refusals: self.common.store.refusals_so_far().into(),
-            stale_lookups,
-            stale_panics,
-            ..Figures::default()
-        };
-        let (task_arenas, _) = self.common.tasks.running();
-        UsageSoFar {
-            figures,
+        FrameUsage {
+            period: self.period(),
+            figures: Figures {
+                // The last lease of a parked generation may end on another thread in the meantime.
+                held_bytes: held_bytes.saturating_sub(kept_bytes),
+                reserved_bytes: memory.reserved_bytes,
+                refusals: common.store.refusals_so_far().into(),
+                stale_lookups,
+                stale_panics,
+                ..of_workers
+            },
+            high_watermark_bytes: last.high_watermark_bytes.max(of_workers.peak_bytes),
+            scratch_high_watermark_bytes: last.scratch_high_watermark_bytes,
+            kept_bytes,
+            free_bytes: memory.free_bytes,
+            task_arenas,
+            task_results: common.tasks.results(),
+            task_bytes: memory.task_bytes,
+            oldest_task,
+            largest_refusal_bytes: common.store.largest_refusal_bytes(),
+            parked: last.parked,
+            generations: last.generations,
             first_stale_lookup,
-            tasks: [task_arenas, self.common.tasks.results(), memory.task_bytes],
+            active_workers,
+            workers: Vec::new(),
+            sites: Vec::new(),
         }
     }
 
@@ -284,17 +303,17 @@ impl FrameArenas {
         FrameArena::in_store(&self.common.settings, store, stamp::standalone())
     }
 
+    /// Returns whether the last refusal was by the limit of a worker, not by the budget.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn is_worker_refused(&self) -> bool {
+        self.common.store.is_worker_refused()
+    }
+
     /// Returns the first line that compared the lists of a [`TwoFrames`] in vain, because data lives for one
     /// period.
     #[cfg(feature = "bevy")]
     pub(crate) fn lost_list_at(&self) -> Option<&'static Location<'static>> {
         self.lost_list_at.get().copied()
-    }
-
-    /// Returns the size of the largest allocation that a limit ever refused.
-    #[cfg(feature = "bevy")]
-    pub(crate) fn largest_refusal_bytes(&self) -> usize {
-        self.common.store.largest_refusal_bytes()
     }
 
     /// Returns the calling worker's arena.

@@ -178,14 +178,14 @@ impl fmt::Display for Exactly {
     }
 }
 
-/// A number of frames or periods.
-pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str);
+/// A count with its noun, in the singular or plural.
+pub(crate) struct Count<'a>(pub(crate) u64, pub(crate) &'a str);
 
-impl fmt::Display for Count {
+impl fmt::Display for Count<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(count, period) = self;
-        let plural = if *count == 1 { "" } else { "s" };
-        write!(f, "{count} {period}{plural}")
+        let Self(count, noun) = *self;
+        let plural = if count == 1 { "" } else { "s" };
+        write!(f, "{count} {noun}{plural}")
     }
 }
 

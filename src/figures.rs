@@ -35,33 +35,37 @@ pub struct Figures {
     pub reserved_bytes: usize,
     /// Allocations that a worker's limit or the budget refused.
     pub refusals: u64,
-    /// Lookups of stale or foreign handles, by any method. A lookup with `get` of data that may be gone is
-    /// not an error.
+    /// Look-ups of stale or foreign handles, by any method. A look-up with `get` of data that may be gone
+    /// is not an error.
     pub stale_lookups: u64,
-    /// Those of them that panicked: `arenas[handle]`. Only these are warned about.
+    /// Stale look-ups that panicked: `arenas[handle]`. Only these are warned about.
     pub stale_panics: u64,
 }
 
 impl Figures {
     /// Adds the figures of another worker, or of another part, in the same period.
     pub(crate) fn add(&mut self, other: &Self) {
-        let Self {
-            used_bytes,
-            peak_bytes,
-            held_bytes,
-            reserved_bytes,
-            refusals,
-            stale_lookups,
-            stale_panics,
-        } = *other;
         // Wrapping, because a site may have freed more than it allocated.
-        self.used_bytes = self.used_bytes.wrapping_add(used_bytes);
-        self.peak_bytes += peak_bytes;
-        self.held_bytes += held_bytes;
-        self.reserved_bytes += reserved_bytes;
-        self.refusals += refusals;
-        self.stale_lookups += stale_lookups;
-        self.stale_panics += stale_panics;
+        self.combine(other, usize::wrapping_add);
+    }
+
+    /// Merges another period: the highest bytes of both, and the sums of the counts.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.combine(other, usize::max);
+    }
+
+    /// Combines the bytes, and adds the counts.
+    fn combine(&mut self, other: &Self, bytes: fn(usize, usize) -> usize) {
+        *self = Self {
+            used_bytes: bytes(self.used_bytes, other.used_bytes),
+            peak_bytes: bytes(self.peak_bytes, other.peak_bytes),
+            held_bytes: bytes(self.held_bytes, other.held_bytes),
+            reserved_bytes: bytes(self.reserved_bytes, other.reserved_bytes),
+            refusals: self.refusals + other.refusals,
+            stale_lookups: self.stale_lookups + other.stale_lookups,
+            stale_panics: self.stale_panics + other.stale_panics,
+        };
     }
 
     /// Adds the memory of a worker: the figures that are measured for each worker.
@@ -70,27 +74,6 @@ impl Figures {
         self.used_bytes += worker.used_bytes;
         self.peak_bytes += worker.peak_bytes;
         self.held_bytes += worker.held_bytes;
-    }
-
-    /// Merges another period: the highest bytes of both, and the sums of the counts.
-    #[cfg(feature = "bevy")]
-    pub(crate) fn merge(&mut self, other: &Self) {
-        let Self {
-            used_bytes,
-            peak_bytes,
-            held_bytes,
-            reserved_bytes,
-            refusals,
-            stale_lookups,
-            stale_panics,
-        } = *other;
-        self.used_bytes = self.used_bytes.max(used_bytes);
-        self.peak_bytes = self.peak_bytes.max(peak_bytes);
-        self.held_bytes = self.held_bytes.max(held_bytes);
-        self.reserved_bytes = self.reserved_bytes.max(reserved_bytes);
-        self.refusals += refusals;
-        self.stale_lookups += stale_lookups;
-        self.stale_panics += stale_panics;
     }
 
     /// Returns all figures with their names.
@@ -116,13 +99,19 @@ impl Figures {
         ]
     }
 
-    /// Returns the counts since `earlier`; the bytes are unchanged.
+    /// Returns the counts.
     #[cfg(feature = "bevy")]
-    pub(crate) fn since(self, earlier: &Self) -> Self {
+    pub(crate) fn counts(&self) -> [u64; 3] {
+        [self.refusals, self.stale_lookups, self.stale_panics]
+    }
+
+    /// Returns these bytes with other counts.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn with_counts(self, [refusals, stale_lookups, stale_panics]: [u64; 3]) -> Self {
         Self {
-            refusals: self.refusals.saturating_sub(earlier.refusals),
-            stale_lookups: self.stale_lookups.saturating_sub(earlier.stale_lookups),
-            stale_panics: self.stale_panics.saturating_sub(earlier.stale_panics),
+            refusals,
+            stale_lookups,
+            stale_panics,
             ..self
         }
     }

@@ -103,8 +103,8 @@ pub struct FrameArenaOverlayConfig {
     /// The time between two updates, which is also the time covered by a column of the graph. Default:
     /// 100 ms.
     pub refresh_interval: Duration,
-    /// The font. All sizes in the window are multiples of its size, which is read in logical pixels.
-    /// Default: 10 pixels.
+    /// The font. All sizes in the window are multiples of its size, from 1 to 100 logical pixels
+    /// ([`FontSize::Px`]). Default: 10 pixels, also for other kinds of sizes.
     pub text_config: TextFont,
     /// The colour of the text.
     pub text_color: Color,
@@ -126,8 +126,8 @@ impl Default for FrameArenaOverlayConfig {
             refresh_interval: Duration::from_millis(100),
             text_config: TextFont::from_font_size(FONT_SIZE),
             text_color: Color::srgb(0.93, 0.94, 0.96),
-            right: 8.0,
-            top: 8.0,
+            right: MARGIN,
+            top: MARGIN,
             worker_places: None,
         }
     }
@@ -135,11 +135,14 @@ impl Default for FrameArenaOverlayConfig {
 
 const FONT_SIZE: f32 = 10.0;
 
+const MARGIN: f32 = 8.0;
+
 impl FrameArenaOverlayConfig {
     /// Returns the size of the font in logical pixels.
     pub(super) fn em(&self) -> f32 {
         match self.text_config.font_size {
-            FontSize::Px(pixels) => pixels,
+            // Bevy would draw letters of any size, and take for ever.
+            FontSize::Px(pixels) if pixels.is_finite() => pixels.clamp(1.0, 100.0),
             _ => FONT_SIZE,
         }
     }

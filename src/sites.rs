@@ -245,38 +245,36 @@ impl SiteTable {
     /// Moves the figures of the ending period to a list.
     #[inline(always)]
     pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
-        if IS_ON {
-            // Before the lock is taken: see `find_rows`.
-            list.reserve(MAX_SITES);
-        }
-        if let Some(mut rows) = self.rows() {
-            rows.take(used_bytes, |usage| add_to(list, usage));
-        }
+        self.move_to(list, used_bytes, |usage| usage);
     }
 
     /// Moves the figures of a period of scratch to a list.
     #[inline(always)]
     pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
+        self.move_to(list, 0, |usage| SiteUsage {
+            scratch_bytes: usage.peak_bytes,
+            figures: Figures {
+                used_bytes: 0,
+                peak_bytes: 0,
+                ..usage.figures
+            },
+            ..usage
+        });
+    }
+
+    #[inline(always)]
+    fn move_to(
+        &self,
+        list: &mut Vec<SiteUsage>,
+        used_bytes: usize,
+        of: fn(SiteUsage) -> SiteUsage,
+    ) {
         if IS_ON {
+            // Before the lock is taken: see `find_rows`.
             list.reserve(MAX_SITES);
         }
         if let Some(mut rows) = self.rows() {
-            rows.take(0, |usage| {
-                let scratch_bytes = usage.peak_bytes;
-                let figures = Figures {
-                    used_bytes: 0,
-                    peak_bytes: 0,
-                    ..usage.figures
-                };
-                add_to(
-                    list,
-                    SiteUsage {
-                        scratch_bytes,
-                        figures,
-                        ..usage
-                    },
-                );
-            });
+            rows.take(used_bytes, |usage| add_to(list, of(usage)));
         }
     }
 

@@ -9,8 +9,8 @@ use bevy_diagnostic::{
 };
 use bevy_platform::time::Instant;
 
+use super::reader::News;
 use super::report::{FRAME_PREFIX, FrameArenaReport};
-use crate::arenas::FrameUsage;
 use crate::sites::{Site, SiteUsage};
 
 /// Publishes the figures of each frame as diagnostics. [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds
@@ -24,6 +24,10 @@ use crate::sites::{Site, SiteUsage};
 ///
 /// Bevy's own overlay can show all of them: see [`OVERVIEW`](Self::OVERVIEW). The feature `overlay` adds
 /// an overlay made for these figures.
+///
+/// Other arenas are measured when a period ends. If it lasts longer than a frame, as a level does, they are
+/// also measured in each frame, with the figures so far. Refused allocations and stale look-ups are counted
+/// since the previous measurement.
 ///
 /// Measurements carry the time of Bevy's `Time<Real>`, or the system time if there is no `TimePlugin`. In
 /// a browser without a `TimePlugin` nothing is measured.
@@ -133,27 +137,29 @@ const MAX_HISTORY: usize = 1 << 16;
 const MEMORY: &str = " MiB";
 
 /// A figure of a period: its path in the frame's diagnostics, its unit, and its value.
-type Figure = (DiagnosticPath, &'static str, fn(&FrameUsage) -> f64);
+type Figure = (DiagnosticPath, &'static str, fn(&News) -> f64);
 
 /// All published figures. Other arenas have the same ones under their own prefix.
 static FIGURES: [Figure; 11] = {
     type Frame = FrameArenaDiagnosticsPlugin;
     [
-        (Frame::USED, MEMORY, |it| mebibytes(it.used_bytes)),
-        (Frame::PEAK, MEMORY, |it| mebibytes(it.peak_bytes)),
+        (Frame::USED, MEMORY, |it| mebibytes(it.usage.used_bytes)),
+        (Frame::PEAK, MEMORY, |it| mebibytes(it.usage.peak_bytes)),
         (Frame::HIGH_WATERMARK, MEMORY, |it| {
-            mebibytes(it.high_watermark_bytes)
+            mebibytes(it.usage.high_watermark_bytes)
         }),
         (Frame::SCRATCH, MEMORY, |it| {
-            mebibytes(it.scratch_high_watermark_bytes)
+            mebibytes(it.usage.scratch_high_watermark_bytes)
         }),
-        (Frame::RESERVED, MEMORY, |it| mebibytes(it.reserved_bytes)),
-        (Frame::WORKERS, "", |it| it.active_workers as f64),
-        (Frame::HELD, MEMORY, |it| mebibytes(it.held_bytes)),
-        (Frame::REFUSALS, "", |it| it.refusals as f64),
-        (Frame::TASKS, MEMORY, |it| mebibytes(it.task_bytes)),
-        (Frame::PARKED, "", |it| it.parked as f64),
-        (Frame::STALE, "", |it| it.stale_lookups as f64),
+        (Frame::RESERVED, MEMORY, |it| {
+            mebibytes(it.usage.reserved_bytes)
+        }),
+        (Frame::WORKERS, "", |it| it.usage.active_workers as f64),
+        (Frame::HELD, MEMORY, |it| mebibytes(it.usage.held_bytes)),
+        (Frame::REFUSALS, "", |it| it.figures.refusals as f64),
+        (Frame::TASKS, MEMORY, |it| mebibytes(it.usage.task_bytes)),
+        (Frame::PARKED, "", |it| it.usage.parked as f64),
+        (Frame::STALE, "", |it| it.figures.stale_lookups as f64),
     ]
 };
 
@@ -163,7 +169,7 @@ pub(super) struct UsagePublisher {
     max_history_length: usize,
     figures: Vec<DiagnosticPath>,
     workers: Vec<(Arc<str>, DiagnosticPath)>,
-    /// The index of the worker whose turn is next.
+    /// The number of turns so far: the index of the worker whose turn is next, counted round and round.
     next_worker: usize,
     sites: Vec<(Site, DiagnosticPath)>,
 }
@@ -193,25 +199,25 @@ impl UsagePublisher {
     ///
     /// It allocates only for new workers and sites. The system parameter `Diagnostics` would clone all
     /// paths in every frame.
-    pub(super) fn publish(
-        &mut self,
-        usage: &FrameUsage,
-        time: Instant,
-        store: &mut DiagnosticsStore,
-    ) {
+    pub(super) fn publish(&mut self, news: &News, time: Instant, store: &mut DiagnosticsStore) {
+        let usage = news.usage;
         let measure = |store: &mut DiagnosticsStore, path: &DiagnosticPath, value| {
             if let Some(diagnostic) = store.get_mut(path).filter(|it| it.is_enabled) {
                 diagnostic.add_measurement(DiagnosticMeasurement { time, value });
             }
         };
         for (path, (.., value)) in self.figures.iter().zip(&FIGURES) {
-            measure(store, path, value(usage));
+            measure(store, path, value(news));
         }
         for line in self.take_turn(usage.workers.len()) {
             let worker = &usage.workers[line];
             if let Some(index) = self.index_of_worker(line, &worker.name, store) {
                 measure(store, &self.workers[index].1, mebibytes(worker.used_bytes));
             }
+        }
+        // Sites are measured when a period ends.
+        if !news.is_over {
+            return;
         }
         self.add_sites(&usage.sites, store);
         for (known, path) in &self.sites {
@@ -224,16 +230,9 @@ impl UsagePublisher {
     /// Returns the indices of the workers whose turn it is: all of them, if they are few.
     fn take_turn(&mut self, workers: usize) -> impl Iterator<Item = usize> + use<> {
         let workers = workers.min(MAX_WORKERS);
-        // Workers that were idle for long are no longer listed, so there may be fewer than before.
-        let first = Some(self.next_worker).filter(|&first| first < workers);
-        let first = first.unwrap_or(0);
-        let line_at = move |place| match place {
-            place if place < workers => place,
-            place => place - workers,
-        };
-        let turn = first..first + workers.min(WORKERS_IN_TURN);
-        self.next_worker = line_at(turn.end);
-        turn.map(line_at)
+        let (first, count) = (self.next_worker, workers.min(WORKERS_IN_TURN));
+        self.next_worker = first.wrapping_add(count);
+        (0..count).map(move |place| first.wrapping_add(place) % workers)
     }
 
     /// Finds or adds the diagnostic of a worker. It is usually at the worker's line in the usage, or else

@@ -54,8 +54,7 @@ pub struct FrameArenaPacePlugin<P: 'static> {
     /// `fixed_step_arena`.
     ///
     /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
-    /// with another prefix, e.g. `fixed_step_arena/used`, measured when a period ends. `None` publishes
-    /// nothing.
+    /// with another prefix, e.g. `fixed_step_arena/used`. `None` publishes nothing.
     pub diagnostics_prefix: Option<Cow<'static, str>>,
     /// The type of the pace.
     pub pace: PhantomData<fn() -> P>,

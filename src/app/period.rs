@@ -4,7 +4,7 @@
 
 use std::any::{TypeId, type_name};
 
-use bevy_app::{App, Last};
+use bevy_app::{App, First, Last};
 use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::component::Mutable;
@@ -100,15 +100,21 @@ pub(super) fn end_period<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) 
         // A swap must not mark the resource as changed: change detection belongs to the user.
         let arenas = arenas.bypass_change_detection().arenas_mut();
         arenas.swap();
-        pass_on(R::key(), arenas, sinks);
+        pass_on(R::key(), arenas, true, sinks);
     }
 }
 
-/// Passes the figures of the period that has just ended to the report, the log and the diagnostics.
-pub(super) fn pass_on(key: Key, arenas: &FrameArenas, (report, store, time): Sinks<'_>) {
+/// Passes the figures of the period that has just ended to the report, the log and the diagnostics, or those
+/// of the running period unless it `is_over`.
+pub(super) fn pass_on(
+    key: Key,
+    arenas: &FrameArenas,
+    is_over: bool,
+    (report, store, time): Sinks<'_>,
+) {
     if let Some(mut report) = report {
         let store = store.map(ResMut::into_inner);
-        report.end_period(key, arenas, store, time.as_deref());
+        report.note(key, arenas, is_over, store, time.as_deref());
     }
 }
 
@@ -121,23 +127,19 @@ pub(super) struct TendSystems;
 /// The end of a long period would be too late for both. The memory of a level is needed as soon as the
 /// task that reads it is done, not when the next level ends. The figures of a level are needed while it
 /// runs.
-pub(super) fn tend<R: Paced>(arenas: Option<ResMut<R>>, report: Option<ResMut<FrameArenaReport>>) {
-    let Some(mut arenas) = arenas else {
-        return;
-    };
-    let arenas = arenas.bypass_change_detection().arenas_mut();
-    if arenas.usage().parked > 0 {
-        arenas.recycle_parked();
-    }
-    if let Some(mut report) = report {
-        report
-            .bypass_change_detection()
-            .note_so_far(R::key(), arenas);
+pub(super) fn tend<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) {
+    if let Some(mut arenas) = arenas {
+        let arenas = arenas.bypass_change_detection().arenas_mut();
+        if arenas.usage().parked > 0 {
+            arenas.recycle_parked();
+        }
+        pass_on(R::key(), arenas, false, sinks);
     }
 }
 
-/// The number of frames that allocate without a swap before the warning.
-const FRAMES: u32 = 4;
+/// The number of frames that allocate without a swap before the warning. In the first one, the game may
+/// still swap after all systems.
+const FRAMES: u32 = 2;
 
 /// Watches the first frames of an app, unless a plugin already swaps the arenas: after
 /// `init_resource::<FrameArenas>()` without the plugin, they would grow for ever.
@@ -146,7 +148,12 @@ pub(super) fn watch<R: Paced>(mut world: DeferredWorld<'_>, _: HookContext) {
     if !is_swapped::<R>(report) && world.contains_resource::<Schedules>() {
         world.commands().queue(|world: &mut World| {
             let mut schedules = world.resource_mut::<Schedules>();
-            schedules.add_systems(Last, report_unswapped::<R>.ambiguous_with_all());
+            let system = report_unswapped::<R>.ambiguous_with_all();
+            // A schedule that is running is not in the list, and one added in its place would be lost.
+            match schedules.get_mut(Last) {
+                Some(last) => last.add_systems(system),
+                None => schedules.entry(First).add_systems(system),
+            };
         });
     }
 }

@@ -9,12 +9,10 @@ use std::sync::Arc;
 use tracing::warn;
 
 use super::Bytes;
-use super::log::Count;
+use super::reader::News;
 use super::report::ArenaReport;
 use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
-use crate::error::{ArenaLimit, enough_for};
-use crate::figures::Figures;
-use crate::settings::FrameArenaSettings;
+use crate::error::{ArenaLimit, Count, enough_for};
 
 /// The number of generations that tasks and late readers may park. More look like a leak.
 const PARKED_IS_FINE: usize = 3;
@@ -52,56 +50,28 @@ pub(crate) enum Problem {
     },
 }
 
-/// Returns the problems of the period that ended last, worst first.
-pub(crate) fn problems_of(report: &ArenaReport) -> impl Iterator<Item = Problem> {
-    let kinds: [fn(&FrameUsage, &FrameArenaSettings) -> Option<Problem>; 3] = [
-        |usage, settings| refused(usage, settings, usage.largest_refusal_bytes),
-        |usage, _| stale(usage, usage.first_stale_lookup.as_ref()),
-        |usage, _| parked(usage),
-    ];
-    let ArenaReport {
-        usage, settings, ..
-    } = report;
-    let found = kinds.into_iter().filter_map(|find| find(usage, settings));
-    let limits = settings.worker_limit_bytes.into_iter();
-    found.chain(limits.flat_map(|bytes| near_limit(usage, bytes)))
-}
-
-/// Returns the problems found in counters, which are available before a period ends.
-pub(super) fn problems_so_far(
-    figures: &Figures,
-    settings: &FrameArenaSettings,
-    largest_bytes: usize,
-    first: Option<&StaleLookup>,
-) -> impl Iterator<Item = Problem> + use<> {
-    let refused = refused(figures, settings, largest_bytes);
-    refused.into_iter().chain(stale(figures, first))
-}
-
-fn refused(
-    figures: &Figures,
-    settings: &FrameArenaSettings,
-    largest_bytes: usize,
-) -> Option<Problem> {
-    (figures.refusals > 0).then(|| Problem::Refused {
+/// Returns the problems in new figures, worst first.
+pub(crate) fn problems_in<'a>(
+    news: &News<'a>,
+    report: &ArenaReport,
+) -> impl Iterator<Item = Problem> + use<'a> {
+    let News { usage, figures, .. } = *news;
+    let refused = (figures.refusals > 0).then(|| Problem::Refused {
         count: figures.refusals,
-        largest_bytes,
-        limit: limit_in(settings),
-    })
-}
-
-fn stale(figures: &Figures, first: Option<&StaleLookup>) -> Option<Problem> {
-    (figures.stale_panics > 0).then(|| Problem::Stale {
+        largest_bytes: usage.largest_refusal_bytes,
+        limit: limit_of(report),
+    });
+    let stale = (figures.stale_panics > 0).then_some(Problem::Stale {
         panics: figures.stale_panics,
-        first: first.copied(),
-    })
-}
-
-fn parked(usage: &FrameUsage) -> Option<Problem> {
-    (usage.parked > PARKED_IS_FINE).then(|| Problem::Parked {
+        first: usage.first_stale_lookup,
+    });
+    let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
         generations: usage.parked,
         reserved_bytes: usage.reserved_bytes,
-    })
+    });
+    let found = [refused, stale, parked].into_iter().flatten();
+    let limits = report.settings.worker_limit_bytes.into_iter();
+    found.chain(limits.flat_map(|bytes| near_limit(usage, bytes)))
 }
 
 fn near_limit(usage: &FrameUsage, limit_bytes: usize) -> impl Iterator<Item = Problem> {
@@ -114,18 +84,32 @@ fn near_limit(usage: &FrameUsage, limit_bytes: usize) -> impl Iterator<Item = Pr
     })
 }
 
-/// Returns whether a worker has used more than 90 % of its limit.
+/// Returns whether a worker has used more than 90 % of its limit. More than the limit is the sum of several
+/// threads with the same name.
 pub(crate) fn is_near(worker: &WorkerUsage, limit_bytes: usize) -> bool {
-    worker.peak_bytes > limit_bytes / 10 * 9
+    worker.peak_bytes > limit_bytes / 10 * 9 && worker.peak_bytes <= limit_bytes
 }
 
-/// Returns the limit that refuses allocations: the smaller one, if a worker has a limit and there is a
-/// budget.
-fn limit_in(settings: &FrameArenaSettings) -> ArenaLimit {
-    let worker = settings.worker_limit_bytes.unwrap_or(usize::MAX);
-    match settings.budget_bytes {
-        Some(bytes) if bytes < worker => ArenaLimit::Budget { bytes },
-        _ => ArenaLimit::Worker { bytes: worker },
+/// Returns the limit that refused allocations last.
+fn limit_of(report: &ArenaReport) -> ArenaLimit {
+    let settings = &report.settings;
+    match settings.budget_bytes.filter(|_| !report.is_worker_refused) {
+        Some(bytes) => ArenaLimit::Budget { bytes },
+        None => ArenaLimit::Worker {
+            bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
+        },
+    }
+}
+
+/// A limit in words.
+pub(crate) struct Limit(pub(crate) ArenaLimit);
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ArenaLimit::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
+            ArenaLimit::Budget { bytes } => write!(f, "the budget is {}", Bytes(bytes)),
+        }
     }
 }
 
@@ -162,28 +146,23 @@ const MAX_WORKERS: usize = 64;
 /// The warnings already logged for one set of arenas.
 #[derive(Default)]
 pub(super) struct Warnings {
-    kinds: Vec<Discriminant<Problem>>,
-    workers: Vec<Arc<str>>,
+    /// The kinds of problems, and the workers that are near their limit.
+    told: Vec<(Discriminant<Problem>, Option<Arc<str>>)>,
     is_task_told: bool,
     is_lost_list_told: bool,
 }
 
 impl Warnings {
-    /// Logs the new ones of these problems of the last period or, unless it `is_over`, the running one.
-    pub(super) fn warn(
-        &mut self,
-        report: &ArenaReport,
-        problems: impl Iterator<Item = Problem>,
-        is_over: bool,
-    ) {
+    /// Logs the problems in new figures that were not logged yet.
+    pub(super) fn warn(&mut self, report: &ArenaReport, news: &News) {
+        let has_limit = report.settings.worker_limit_bytes.is_some();
+        if news.figures.counts() == [0; 3] && news.usage.parked == 0 && !has_limit {
+            // As in most periods. It is cheaper than looking for each problem.
+            return;
+        }
+        let problems = problems_in(news, report);
         for problem in problems.filter(|problem| self.is_new(problem)) {
-            let problem = &problem;
-            let words = InWords {
-                problem,
-                report,
-                is_over,
-            };
-            warn!("{}: {words}", report.label);
+            warn!("{}: {}", report.label, in_words(&problem, report, news));
         }
     }
 
@@ -198,7 +177,7 @@ impl Warnings {
         if is_old && !mem::replace(&mut self.is_task_told, true) {
             warn!(
                 "{}: the task arena taken at {}:{} is still in use after {}, and tasks hold {}. Finish or \
-                 drop it when its task ends; a task without an end has a `FrameArena` of its own",
+                 drop it when its task ends; for a task that never ends, use a `FrameArena`",
                 report.label,
                 oldest.made_at.file(),
                 oldest.made_at.line(),
@@ -232,119 +211,87 @@ impl Warnings {
 
     /// Records a problem, and returns whether it is new.
     fn is_new(&mut self, problem: &Problem) -> bool {
-        match problem {
-            Problem::NearLimit { worker, .. } => {
-                self.workers.len() < MAX_WORKERS && note(&mut self.workers, Arc::clone(worker))
-            }
-            _ => note(&mut self.kinds, problem.kind()),
-        }
-    }
-}
-
-/// Adds an item unless it is in the list, and returns whether it was added.
-fn note<T: PartialEq>(list: &mut Vec<T>, item: T) -> bool {
-    let is_missing = !list.contains(&item);
-    if is_missing {
-        list.push(item);
-    }
-    is_missing
-}
-
-/// A problem in words: what happened, what to change and, if it is known, the line that caused it.
-struct InWords<'a> {
-    problem: &'a Problem,
-    report: &'a ArenaReport,
-    /// Whether the period has ended.
-    is_over: bool,
-}
-
-impl fmt::Display for InWords<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            problem, report, ..
-        } = *self;
-        let period = &*report.period;
-        let when = match self.is_over {
-            true => format!("in a {period}"),
-            false => format!("in this {period} so far"),
+        let worker = match problem {
+            Problem::NearLimit { worker, .. } => Some(Arc::clone(worker)),
+            _ => None,
         };
-        match *problem {
-            Problem::Refused {
-                count,
-                largest_bytes,
-                limit,
-            } => {
-                let largest = Bytes(largest_bytes);
-                write!(
-                    f,
-                    "refused allocations {when}: {count}, of up to {largest}. "
-                )?;
-                match limit {
-                    ArenaLimit::Worker { bytes } => write!(f, "A worker may take {}", Bytes(bytes)),
-                    ArenaLimit::Budget { bytes } => write!(
-                        f,
-                        "The budget is {} for all workers and generations",
-                        Bytes(bytes)
-                    ),
-                }
-            }
-            Problem::Stale { panics, ref first } => {
-                write!(
-                    f,
-                    "panics at look-ups of stale or foreign handles {when}: {panics}"
-                )?;
-                match first {
-                    Some(first) => write!(f, ". The first: {first}"),
-                    None => Ok(()),
-                }
-            }
-            Problem::Parked {
-                generations,
-                reserved_bytes,
-            } => write!(
-                f,
-                "leases keep {generations} generations from being recycled, and {} are reserved. \
-                 Drop each `FrameLease` when its reader is done",
-                Bytes(reserved_bytes),
-            ),
-            Problem::NearLimit {
-                ref worker,
-                peak_bytes,
-                limit_bytes,
-            } => write!(
-                f,
-                "`{worker}` is near its limit: a {period} took {} of {}, and beyond that allocations \
-                 fail",
-                Bytes(peak_bytes),
-                Bytes(limit_bytes),
-            ),
-        }?;
-        if let Some((name, bytes)) = problem.setting() {
-            write!(f, ". Raise `FrameArenaSettings::{name}` to {bytes}")?;
+        let has_room = worker.is_none() || self.told.len() < MAX_WORKERS;
+        let key = (problem.kind(), worker);
+        let is_new = has_room && !self.told.contains(&key);
+        if is_new {
+            self.told.push(key);
         }
-        match self.is_over {
-            true => self.fmt_site(f),
-            // Sites are counted when the period ends.
-            false => Ok(()),
-        }
+        is_new
     }
 }
 
-impl InWords<'_> {
-    /// Writes the line of code that caused the problem, or how to find it.
-    fn fmt_site(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sites = self.report.usage.sites.iter();
-        match self.problem {
-            Problem::Refused { .. } => match sites.max_by_key(|site| site.refusals) {
-                Some(site) => write!(f, ". At {}: {}", site.site, site.refusals),
-                None => f.write_str(". This crate's feature `sites` tells the line"),
-            },
-            Problem::NearLimit { .. } => match sites.next() {
-                Some(site) => write!(f, ". Largest at {}: {}", site.site, Bytes(site.used_bytes)),
-                None => Ok(()),
-            },
-            // Their texts have the line, if it is known.
-            Problem::Stale { .. } | Problem::Parked { .. } => Ok(()),
+/// Returns a problem in words: what happened, what to change and, if it is known, the line that caused it.
+fn in_words(problem: &Problem, report: &ArenaReport, news: &News) -> String {
+    let period = &*report.period;
+    let when = match news.is_over {
+        true => format!("in a {period}"),
+        false => format!("in this {period} so far"),
+    };
+    let mut text = match *problem {
+        Problem::Refused {
+            count,
+            largest_bytes,
+            limit,
+        } => {
+            let whose = match limit {
+                ArenaLimit::Worker { .. } => "",
+                ArenaLimit::Budget { .. } => " for all workers and generations",
+            };
+            let (largest, limit) = (Bytes(largest_bytes), Limit(limit));
+            format!(
+                "refused allocations {when}: {count}, of up to {largest}, because {limit}{whose}"
+            )
         }
+        Problem::Stale { panics, first } => {
+            let first = first.map(|first| format!(". The first: {first}"));
+            let first = first.unwrap_or_default();
+            format!("panics at look-ups of stale or foreign handles {when}: {panics}{first}")
+        }
+        Problem::Parked {
+            generations,
+            reserved_bytes,
+        } => format!(
+            "leases keep {generations} generations from being recycled, and {} are reserved. Drop each \
+             `FrameLease` when its reader is done",
+            Bytes(reserved_bytes),
+        ),
+        Problem::NearLimit {
+            ref worker,
+            peak_bytes,
+            limit_bytes,
+        } => format!(
+            "`{worker}` is near its limit: a {period} took {} of {}, and beyond that allocations fail",
+            Bytes(peak_bytes),
+            Bytes(limit_bytes),
+        ),
+    };
+    if let Some((name, bytes)) = problem.setting() {
+        text += &format!(". Raise `FrameArenaSettings::{name}` to {bytes}");
+    }
+    // Sites are counted when the period ends.
+    if news.is_over {
+        text += &site_of(problem, news.usage);
+    }
+    text
+}
+
+/// Returns the line of code that caused a problem, or how to find it. Other problems have it in their text.
+fn site_of(problem: &Problem, usage: &FrameUsage) -> String {
+    let mut sites = usage.sites.iter();
+    match problem {
+        Problem::Refused { .. } => match sites.max_by_key(|site| site.refusals) {
+            Some(site) => format!(". At {}: {}", site.site, site.refusals),
+            None => ". With this crate's feature `sites`, the line is logged".to_owned(),
+        },
+        Problem::NearLimit { .. } => match sites.next() {
+            Some(site) => format!(". Largest at {}: {}", site.site, Bytes(site.used_bytes)),
+            None => String::new(),
+        },
+        Problem::Stale { .. } | Problem::Parked { .. } => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of a whole run, for choosing settings.
+//! The record of a whole run: a table of its figures, and advice for settings.
 #![forbid(unsafe_code)]
 
 use std::fmt::Write as _;
@@ -15,14 +15,12 @@ use bevy_ecs::system::{Local, Res, ResMut};
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
-use super::Bytes;
-use super::log::{Count, Timer, WithoutReport, now};
+use super::advice::{Advice, note_tasks};
 use super::period::TendSystems;
+use super::reader::{News, Seen, Timer, WithoutReport, now};
 use super::report::{ArenaReport, FrameArenaReport};
 use crate::arenas::TaskFigures;
-use crate::error::enough_for;
 use crate::figures::Figures;
-use crate::settings::FrameArenaSettings;
 use crate::sites::Site;
 
 /// Records the usage of all arenas over a run, and suggests settings at its end.
@@ -79,6 +77,7 @@ fn record(
     time: Option<Res<Time<Real>>>,
     recorder: Option<ResMut<FrameArenaRecorder>>,
     mut exits: MessageReader<AppExit>,
+    mut clock: Local<Duration>,
     mut timer: Local<Timer>,
     mut without: Local<WithoutReport>,
 ) {
@@ -88,9 +87,9 @@ fn record(
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();
     recorder.note(&report);
-    // Time must not run backwards, even if the clock is replaced.
+    // A clock that shows less than before was replaced, and the time goes on.
     let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
-    recorder.elapsed = recorder.elapsed.max(elapsed);
+    recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
     if timer.is_due(now(time.as_deref()), recorder.interval) {
         recorder.end_interval();
     }
@@ -107,7 +106,8 @@ pub struct FrameArenaRecorder {
     lines: Vec<(Duration, Line)>,
     /// The lines of the running interval.
     open: Vec<Line>,
-    advice: Vec<Advice>,
+    /// For each set of arenas, what was recorded, and the advice.
+    advice: Vec<(Seen, Advice)>,
     /// The time of the last recorded frame.
     elapsed: Duration,
     /// Whether the results were written.
@@ -139,13 +139,6 @@ enum Subject {
     /// All threads with this name.
     Worker(Arc<str>),
     Site(Site),
-}
-
-/// Raises the highest figures of tasks to those of now.
-fn note_tasks(highest: &mut TaskFigures, now: TaskFigures) {
-    for (most, figure) in highest.iter_mut().zip(now) {
-        *most = figure.max(*most);
-    }
 }
 
 /// Writes the kind and the name.
@@ -190,9 +183,8 @@ impl FrameArenaRecorder {
     /// Each interval has a line of the kind `all` for each set of arenas, and one of the kind `worker`
     /// for each busy worker. With the feature `sites`, it also has one of the kind `site` for each line
     /// of code that took memory, e.g. `src/cull.rs:12`. If several periods ended in a frame, as fixed
-    /// steps may, only the last one counts. A level has lines from its first allocation to its end, and
-    /// none between two levels. Tasks are counted in lines of the kind `all`, when a period ends and, if it
-    /// is a long one, in each of its frames.
+    /// steps may, the bytes are those of the last one. A level has lines from its first allocation to its
+    /// end, and none between two levels. Only lines of the kind `all` have tasks.
     pub fn csv(&self) -> String {
         let columns = Figures::default().named().map(|(name, _)| name).join(",");
         let mut table =
@@ -207,32 +199,27 @@ impl FrameArenaRecorder {
     /// Returns settings that suit the recorded run, as code to paste: the plugin for each set of arenas,
     /// below the number of its periods by peak.
     pub fn advice(&self) -> String {
-        self.advice.iter().map(ToString::to_string).collect()
+        let advice = self.advice.iter();
+        advice.map(|(_, advice)| advice.to_string()).collect()
     }
 
     fn note(&mut self, report: &FrameArenaReport) {
         for (index, arenas) in report.iter().enumerate() {
             if self.advice.len() == index {
-                self.advice.push(Advice {
-                    label: arenas.label.clone(),
-                    plugin: arenas.plugin.clone(),
-                    ..Advice::default()
-                });
+                self.advice.push((Seen::default(), Advice::new(arenas)));
             }
+            let (seen, advice) = &mut self.advice[index];
+            advice.note(arenas);
             // A period is counted once, however many frames it lasts. A long one also has lines while it
             // runs, from its first allocation on.
-            if self.advice[index].note(arenas) {
-                self.note_period(arenas);
-            } else if arenas.so_far.used_bytes + arenas.task_bytes_so_far() > 0 {
-                let line = self.note_line(arenas, Subject::All, &arenas.so_far);
-                note_tasks(&mut line.tasks, arenas.tasks_so_far);
+            if let Some(news) = seen.look(arenas) {
+                self.note_period(arenas, &news);
             }
         }
     }
 
-    fn note_period(&mut self, report: &ArenaReport) {
-        let usage = &report.usage;
-        let mut of_all = usage.figures;
+    fn note_period(&mut self, report: &ArenaReport, news: &News) {
+        let (usage, mut of_all) = (news.usage, news.figures);
         // A level that ended has given back what its workers held.
         let of_workers = usage.workers.iter().map(|it| it.held_bytes).sum();
         of_all.held_bytes = of_all.held_bytes.max(of_workers);
@@ -289,166 +276,6 @@ impl FrameArenaRecorder {
         {
             let file = file.display();
             warn!("the record of the run could not be written to `{file}`: {error}");
-        }
-    }
-}
-
-/// The figures of a run from which settings are derived.
-#[derive(Default)]
-struct Advice {
-    label: String,
-    plugin: String,
-    is_used: bool,
-    settings: FrameArenaSettings,
-    periods: u64,
-    periods_by_peak: Vec<u64>,
-    largest_refusal_bytes: usize,
-    /// The highest peak of one worker.
-    worker_peak_bytes: usize,
-    reserved_bytes: usize,
-    kept_bytes: usize,
-    workers: usize,
-    generations: usize,
-    tasks: TaskFigures,
-    /// The most bytes in use in the running period, if it is a long one.
-    so_far_bytes: usize,
-}
-
-impl Advice {
-    /// Records the figures of the last period, and returns whether it is new.
-    fn note(&mut self, report: &ArenaReport) -> bool {
-        let usage = &report.usage;
-        self.is_used |= report.is_used();
-        self.settings.clone_from(&report.settings);
-        self.periods_by_peak.clone_from(&report.periods_by_peak);
-        self.largest_refusal_bytes = usage.largest_refusal_bytes;
-        // Not the peak of the last period: several periods may have ended in this frame.
-        let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
-        self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
-        // A level that ended has given its blocks back. It had at least one per active worker.
-        let blocks_bytes = usage
-            .active_workers
-            .saturating_mul(report.settings.block_bytes);
-        let reserved_bytes = report.so_far.reserved_bytes.max(usage.reserved_bytes);
-        let needed_bytes = report.totals.peak_bytes.max(blocks_bytes);
-        self.reserved_bytes = self.reserved_bytes.max(reserved_bytes).max(needed_bytes);
-        self.kept_bytes = self.kept_bytes.max(usage.kept_bytes);
-        self.workers = self.workers.max(usage.workers.len());
-        self.generations = self.generations.max(usage.generations);
-        note_tasks(&mut self.tasks, usage.tasks());
-        note_tasks(&mut self.tasks, report.tasks_so_far);
-        self.so_far_bytes = report.so_far.peak_bytes;
-        mem::replace(&mut self.periods, report.periods) != report.periods
-    }
-
-    /// Writes what was seen, as comments.
-    fn write_figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let periods = Count(self.periods, "period");
-        write!(f, "// {}, after {periods}: ", self.label)?;
-        let reserved = Bytes(self.reserved_bytes);
-        match self.periods {
-            // Workers are counted when a period ends.
-            0 => writeln!(f, "up to {reserved} reserved.")?,
-            _ => writeln!(
-                f,
-                "{}, {}, up to {reserved} reserved. The busiest worker took {}.",
-                Count(self.workers as u64, "worker"),
-                Count(self.generations as u64, "generation"),
-                Bytes(self.worker_peak_bytes),
-            )?,
-        }
-        if self.so_far_bytes > 0 {
-            let bytes = Bytes(self.so_far_bytes);
-            writeln!(f, "// The running period took {bytes} so far.")?;
-        }
-        if self.largest_refusal_bytes > 0 {
-            let largest = Bytes(self.largest_refusal_bytes);
-            writeln!(f, "// A limit refused allocations of up to {largest}.")?;
-        }
-        let [arenas, results, bytes] = self.tasks;
-        if arenas + results > 0 {
-            writeln!(
-                f,
-                "// Tasks held up to {}: at most {} and {} at once.",
-                Bytes(bytes),
-                Count(arenas as u64, "running task"),
-                Count(results as u64, "task result"),
-            )?;
-        }
-        if self.periods == 0 {
-            return Ok(());
-        }
-        f.write_str("// Periods by peak:")?;
-        let counts = self.periods_by_peak.iter().enumerate();
-        let mut comma = "";
-        for (class, count) in counts.filter(|&(_, &count)| count > 0) {
-            // The upper bound of the class: 0, 1, 2, 4, and so on.
-            let most = 1_usize.checked_shl(class.saturating_sub(1) as u32);
-            let bytes = if class == 0 { Some(0) } else { most };
-            let bytes = Bytes(bytes.unwrap_or(usize::MAX));
-            write!(f, "{comma} {count} up to {bytes}")?;
-            comma = ",";
-        }
-        writeln!(f)
-    }
-
-    /// Writes the settings that differ from the defaults and those that suit the run.
-    fn write_settings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (own, default) = (&self.settings, FrameArenaSettings::default());
-        // Some room above the reserved memory and the largest refused allocation.
-        let needed_bytes = self
-            .reserved_bytes
-            .saturating_add(self.largest_refusal_bytes);
-        let budget_bytes = Shifted(enough_for(needed_bytes));
-        writeln!(f, "        budget_bytes: Some({budget_bytes}),")?;
-        if own.block_bytes != default.block_bytes {
-            writeln!(f, "        block_bytes: {},", Shifted(own.block_bytes))?;
-        }
-        if own.trim_after_periods != default.trim_after_periods {
-            let periods = own.trim_after_periods;
-            writeln!(f, "        trim_after_periods: {periods:?},")?;
-        }
-        if self.kept_bytes == 0 && self.periods > 0 {
-            f.write_str("        // Nothing was kept for a later period.\n")?;
-            f.write_str("        lives_for: LivesFor::OnePeriod,\n")?;
-        } else if own.lives_for != default.lives_for {
-            writeln!(f, "        lives_for: LivesFor::{:?},", own.lives_for)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Advice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { label, plugin, .. } = self;
-        if !self.is_used && self.periods == 0 {
-            // A frame that panics is not measured.
-            let text = "not used before the last frame, and no period has ended";
-            return writeln!(f, "// {label}: {text}");
-        }
-        if !self.is_used {
-            let periods = Count(self.periods, "period");
-            return writeln!(f, "// {label}: not used in {periods}");
-        }
-        self.write_figures(f)?;
-        let name = plugin.split("::").next().unwrap_or(plugin);
-        writeln!(f, "let plugin = {plugin};\napp.add_plugins({name} {{")?;
-        f.write_str("    settings: FrameArenaSettings {\n")?;
-        self.write_settings(f)?;
-        f.write_str("        ..plugin.settings.clone()\n    },\n    ..plugin\n});\n")
-    }
-}
-
-/// A number of bytes as code: `2 << 20`.
-struct Shifted(usize);
-
-impl fmt::Display for Shifted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(bytes) = *self;
-        match bytes {
-            bytes if bytes.is_multiple_of(1 << 20) => write!(f, "{} << 20", bytes >> 20),
-            bytes if bytes.is_multiple_of(1 << 10) => write!(f, "{} << 10", bytes >> 10),
-            bytes => write!(f, "{bytes}"),
         }
     }
 }

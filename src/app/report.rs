@@ -15,11 +15,11 @@ use bevy_time::{Real, Time};
 use tracing::warn;
 
 use super::diagnostics::UsagePublisher;
-use super::log::now;
-use super::problems::{Warnings, problems_of, problems_so_far};
+use super::problems::Warnings;
+use super::reader::{Seen, now};
 #[cfg(feature = "reflect")]
 use super::reflect::register;
-use crate::arenas::{FrameArenas, FrameUsage, TaskFigures};
+use crate::arenas::{FrameArenas, FrameUsage};
 use crate::figures::Figures;
 use crate::settings::FrameArenaSettings;
 
@@ -85,14 +85,14 @@ pub struct ArenaReport {
     pub periods: u64,
     /// The sums of the counts of all these periods, and the highest bytes of any of them.
     pub totals: Figures,
-    /// Figures of the running period as of the last frame, e.g. for a level. Zero for the frame and for
-    /// sub-apps, whose periods are short. `peak_bytes` is sampled once a frame.
-    pub so_far: Figures,
-    /// The tasks of the running period.
-    pub(super) tasks_so_far: TaskFigures,
+    /// The figures of the running period as of the last frame, e.g. of a level, without those of single
+    /// workers and sites. Zero for the frame and for sub-apps, whose periods are short.
+    pub so_far: FrameUsage,
     /// A histogram of the periods by peak. The first entry counts periods without a peak, the following
     /// ones those with a peak up to 1 byte, 2, 4, and so on in powers of two.
     pub periods_by_peak: Vec<u64>,
+    /// Whether the last refusal was by the limit of a worker, not by the budget.
+    pub(super) is_worker_refused: bool,
     /// The word for a period: `frame`, `level`.
     pub(super) period: String,
     /// The code that creates the plugin that ends the periods.
@@ -112,6 +112,8 @@ struct Entry {
     publisher: Option<UsagePublisher>,
     #[cfg_attr(feature = "reflect", reflect(ignore))]
     warned: Warnings,
+    #[cfg_attr(feature = "reflect", reflect(ignore))]
+    seen: Seen,
 }
 
 /// Identifies arenas.
@@ -147,8 +149,8 @@ impl FrameArenaReport {
         let all = world.get_resource_or_init::<Self>();
         if prefix.split('/').any(str::is_empty) {
             warn!(
-                "`{label}` publish no figures: the `diagnostics_prefix` is `{prefix}`, and the path of a \
-                 diagnostic has no empty part. Write `my_arena`, e.g., or `None`"
+                "`{label}` publish no figures: their `diagnostics_prefix` is `{prefix}`, and the path of a \
+                 diagnostic must not have an empty part. Use a name such as `my_arena`, or `None`"
             );
             return;
         }
@@ -173,6 +175,7 @@ impl FrameArenaReport {
             report,
             publisher,
             warned: Warnings::default(),
+            seen: Seen::default(),
         };
         let arenas = &mut world.get_resource_or_init::<Self>().into_inner().arenas;
         let place = if is_frame { 0 } else { arenas.len() };
@@ -190,12 +193,15 @@ impl FrameArenaReport {
         }
     }
 
-    /// Records the figures of the period that has just ended, warns about new problems, and publishes the
-    /// figures if there are a store and a clock.
-    pub(super) fn end_period(
+    /// Records the figures of the period that has just ended, or of the running one unless it `is_over`.
+    /// Warns about new problems, and publishes the figures if there are a store and a clock.
+    ///
+    /// Must be called when a period ends and, if it may be a long one, once a frame.
+    pub(super) fn note(
         &mut self,
         key: Key,
         arenas: &FrameArenas,
+        is_over: bool,
         store: Option<&mut DiagnosticsStore>,
         time: Option<&Time<Real>>,
     ) {
@@ -204,39 +210,22 @@ impl FrameArenaReport {
             return;
         };
         let report = &mut entry.report;
-        report.end_period(arenas);
+        report.note(arenas, is_over);
+        let Some(news) = entry.seen.look(report) else {
+            return;
+        };
         if warns {
-            entry.warned.warn(report, problems_of(report), true);
-            entry.warned.warn_of_task(report);
-            entry
-                .warned
-                .warn_of_lost_list(report, arenas.lost_list_at());
+            entry.warned.warn(report, &news);
+            if is_over {
+                entry.warned.warn_of_task(report);
+                let line = arenas.lost_list_at();
+                entry.warned.warn_of_lost_list(report, line);
+            }
         }
         if let Some((publisher, store)) = entry.publisher.as_mut().zip(store)
             && let Some(now) = now(time)
         {
-            publisher.publish(&report.usage, now, store);
-        }
-    }
-
-    /// Records the figures of the running period, and warns about new problems. Must be called once a
-    /// frame.
-    pub(super) fn note_so_far(&mut self, key: Key, arenas: &FrameArenas) {
-        let warns = self.warnings;
-        let Some(Entry { report, warned, .. }) = self.entry(key) else {
-            return;
-        };
-        let now = arenas.so_far();
-        let mut so_far = now.figures;
-        so_far.peak_bytes = so_far.used_bytes.max(report.so_far.peak_bytes);
-        report.so_far = so_far;
-        report.tasks_so_far = now.tasks;
-        report.frames_so_far += 1;
-        if warns {
-            let largest_bytes = arenas.largest_refusal_bytes();
-            let first = now.first_stale_lookup.as_ref();
-            let problems = problems_so_far(&so_far, arenas.settings(), largest_bytes, first);
-            warned.warn(report, problems, false);
+            publisher.publish(&news, now, store);
         }
     }
 
@@ -283,9 +272,9 @@ impl ArenaReport {
             usage: FrameUsage::default(),
             periods: 0,
             totals: Figures::default(),
-            so_far: Figures::default(),
-            tasks_so_far: TaskFigures::default(),
+            so_far: FrameUsage::default(),
             periods_by_peak: vec![0; usize::BITS as usize + 1],
+            is_worker_refused: false,
             period: period.to_owned(),
             plugin,
             frames: 0,
@@ -295,34 +284,40 @@ impl ArenaReport {
 
     /// Returns whether the arenas were ever used. Refused allocations and stale look-ups count as use.
     pub(crate) fn is_used(&self) -> bool {
-        let usage = &self.usage;
-        let bytes = [
-            usage.high_watermark_bytes,
-            usage.scratch_high_watermark_bytes,
-            usage.largest_refusal_bytes,
-            usage.task_bytes,
-            self.so_far.peak_bytes,
-            self.task_bytes_so_far(),
-        ];
-        bytes.into_iter().any(|bytes| bytes > 0) || self.totals.stale_lookups > 0
+        let usages = [&self.usage, &self.so_far].into_iter();
+        let mut bytes = usages.flat_map(|usage| {
+            [
+                usage.high_watermark_bytes,
+                usage.scratch_high_watermark_bytes,
+                usage.largest_refusal_bytes,
+                usage.task_bytes,
+            ]
+        });
+        bytes.any(|bytes| bytes > 0) || self.totals.stale_lookups > 0
     }
 
-    /// Returns the bytes that tasks of the running period hold.
-    pub(super) fn task_bytes_so_far(&self) -> usize {
-        let [.., bytes] = self.tasks_so_far;
-        bytes
+    /// Returns whether the running period has used memory, as of the last frame.
+    pub(crate) fn is_running(&self) -> bool {
+        self.so_far.used_bytes + self.so_far.task_bytes > 0
     }
 
-    fn end_period(&mut self, arenas: &FrameArenas) {
+    fn note(&mut self, arenas: &FrameArenas, is_over: bool) {
         if self.settings != *arenas.settings() {
             self.settings.clone_from(arenas.settings());
+        }
+        self.is_worker_refused = arenas.is_worker_refused();
+        if !is_over {
+            self.so_far = arenas.so_far();
+            self.frames_so_far += 1;
+            return;
         }
         self.usage.clone_from(arenas.usage());
         self.periods += 1;
         self.totals.merge(&self.usage.figures);
-        self.so_far = Figures::default();
-        self.tasks_so_far = TaskFigures::default();
         self.frames = mem::take(&mut self.frames_so_far);
+        if self.frames > 0 {
+            self.so_far = FrameUsage::default();
+        }
         // The class of the smallest power of two that is not below the peak.
         let class = match self.usage.peak_bytes {
             0 => 0,

@@ -169,7 +169,7 @@ impl Plugin for FrameArenaSubAppPlugin {
                     arenas.swap();
                 }
                 if let Ok(sinks) = sinks.get_mut(main) {
-                    pass_on(guard.key(), arenas, sinks);
+                    pass_on(guard.key(), arenas, true, sinks);
                 }
             }
             if let Some(extract) = &mut extract {
@@ -201,9 +201,9 @@ impl Drop for ReplacedGuard {
     fn drop(&mut self) {
         if self.world.strong_count() > 0 {
             warn!(
-                "the extract function of {:?} was replaced after `App::finish`: its world gets no \
-                 frames any more, and its own arenas are not swapped; set the function before, or \
-                 call the one that `take_extract` returns in it",
+                "the extract function of {:?} was replaced after `App::finish`: its world no longer \
+                 receives frames, and its own arenas are not swapped. Set the function before \
+                 `App::finish`, or let it call the one that `take_extract` returns",
                 self.label,
             );
         }

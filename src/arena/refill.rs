@@ -127,8 +127,12 @@ impl FrameArena {
     /// Counts an allocation that a limit refused. Must be called once for each refusal that the program sees.
     #[cold]
     pub(crate) fn count_refusal(&self, error: &ArenaError) {
-        if let ArenaError::Exhausted { requested, .. } = *error {
-            self.store.count_refusal(requested);
+        if let ArenaError::Exhausted {
+            requested, limit, ..
+        } = *error
+        {
+            let by_worker_limit = matches!(limit, ArenaLimit::Worker { .. });
+            self.store.count_refusal(requested, by_worker_limit);
             self.sites.note_refusal();
         }
     }

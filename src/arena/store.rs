@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{OnceLock, PoisonError};
 
 use super::block::{self, Block, HEADER_BYTES, Stack};
@@ -37,6 +37,8 @@ pub(crate) struct Store {
     refusals: AtomicU32,
     /// The size of the largest allocation ever refused by a limit.
     largest_refusal_bytes: AtomicUsize,
+    /// Whether the last refusal was by the limit of a worker, not by the budget.
+    is_worker_refused: AtomicBool,
     /// The type name of the arenas' pace, for errors. Unset if the pace is the frame.
     pace: OnceLock<&'static str>,
 }
@@ -74,6 +76,7 @@ impl Store {
             free: Mutex::new(Free::default()),
             refusals: AtomicU32::new(0),
             largest_refusal_bytes: AtomicUsize::new(0),
+            is_worker_refused: AtomicBool::new(false),
             pace: OnceLock::new(),
         }
     }
@@ -215,9 +218,16 @@ impl Store {
     }
 
     /// Counts an allocation that a limit refused.
-    pub(super) fn count_refusal(&self, bytes: usize) {
+    pub(super) fn count_refusal(&self, bytes: usize, by_worker_limit: bool) {
+        self.is_worker_refused.store(by_worker_limit, Relaxed);
         self.refusals.fetch_add(1, Relaxed);
         self.largest_refusal_bytes.fetch_max(bytes, Relaxed);
+    }
+
+    /// Returns whether the last refusal was by the limit of a worker, not by the budget.
+    #[cfg(feature = "bevy")]
+    pub(crate) fn is_worker_refused(&self) -> bool {
+        self.is_worker_refused.load(Relaxed)
     }
 
     /// Returns the size of the largest allocation that a limit ever refused.

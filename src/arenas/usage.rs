@@ -71,14 +71,6 @@ pub struct WorkerUsage {
     pub idle_periods: u32,
 }
 
-/// The figures of a running period.
-#[cfg(feature = "bevy")]
-pub(crate) struct UsageSoFar {
-    pub(crate) figures: Figures,
-    pub(crate) first_stale_lookup: Option<StaleLookup>,
-    pub(crate) tasks: TaskFigures,
-}
-
 /// The numbers of task arenas and task results, and their bytes.
 #[cfg(feature = "bevy")]
 pub(crate) type TaskFigures = [usize; 3];

@@ -15,8 +15,9 @@ use super::parts::{
 use super::problems::ProblemList;
 use super::sites::SiteRows;
 use super::workers::Grid;
-use crate::app::{ArenaReport, Bytes, Count};
+use crate::app::{ArenaReport, Bytes};
 use crate::arenas::FrameUsage;
+use crate::error::Count;
 use crate::sites;
 
 /// The number of problems shown at once: for the frame's arenas, and for others.
@@ -119,25 +120,19 @@ impl Block {
     /// Shows the figures of the last period, and of the last seconds.
     pub(super) fn draw(&mut self, painter: &mut Painter, report: &ArenaReport, history: &History) {
         painter.show(self.root, self.is_first || report.is_used());
-        let goes_on = self.draw_period(painter, report);
-        let usage = &report.usage;
-        let figures = match goes_on {
-            true => &report.so_far,
-            false => &usage.figures,
-        };
+        let usage = self.draw_period(painter, report);
         let budget = report.settings.budget_bytes;
-        let highest = usage.high_watermark_bytes.max(figures.peak_bytes);
         let (word, whole) = match budget {
             Some(budget) => ("budget", budget),
-            None => ("highest", highest),
+            None => ("highest", usage.high_watermark_bytes),
         };
         painter.text(self.whole, format_args!("{word} {}", Bytes(whole)));
         let [reserved, peak, used] = &self.figures;
-        used.draw(painter, "used", figures.used_bytes, whole);
-        peak.draw(painter, "peak", figures.peak_bytes, whole);
+        used.draw(painter, "used", usage.used_bytes, whole);
+        peak.draw(painter, "peak", usage.peak_bytes, whole);
         // Without a budget it is not in the bar, which it would always fill.
         let whole = budget.unwrap_or(0);
-        reserved.draw(painter, "reserved", figures.reserved_bytes, whole);
+        reserved.draw(painter, "reserved", usage.reserved_bytes, whole);
         painter.show(reserved.square, budget.is_some());
         self.draw_tasks(painter, usage);
         if let Some(details) = &mut self.details {
@@ -146,26 +141,25 @@ impl Block {
         self.problems.draw(painter, history);
     }
 
-    /// Shows the period of the figures. Returns whether it is still running: if so, its figures so far
-    /// are shown.
-    fn draw_period(&mut self, painter: &mut Painter, report: &ArenaReport) -> bool {
-        let ArenaReport {
-            usage,
-            periods,
-            so_far,
-            ..
-        } = report;
-        let is_old = mem::replace(&mut self.periods, *periods) == *periods;
-        let goes_on = is_old && so_far.used_bytes > 0;
-        if goes_on {
-            painter.text(self.period, format_args!("period {periods} so far"));
-        } else {
-            let workers = Count(usage.active_workers as u64, "worker");
-            let word = if self.is_first { "frame" } else { "period" };
-            let number = usage.period;
-            painter.text(self.period, format_args!("{workers}, {word} {number}"));
+    /// Shows the period whose figures are shown, and returns them: those of the last period or, if none has
+    /// ended since the last update, of the running one.
+    fn draw_period<'a>(
+        &mut self,
+        painter: &mut Painter,
+        report: &'a ArenaReport,
+    ) -> &'a FrameUsage {
+        let is_old = mem::replace(&mut self.periods, report.periods) == report.periods;
+        if is_old && report.is_running() {
+            let so_far = &report.so_far;
+            painter.text(self.period, format_args!("period {} so far", so_far.period));
+            return so_far;
         }
-        goes_on
+        let usage = &report.usage;
+        let workers = Count(usage.active_workers as u64, "worker");
+        let word = if self.is_first { "frame" } else { "period" };
+        let number = usage.period;
+        painter.text(self.period, format_args!("{workers}, {word} {number}"));
+        usage
     }
 
     /// Shows the number of tasks and results and the memory they hold, if there are any.

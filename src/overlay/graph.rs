@@ -13,7 +13,7 @@ use bevy_ui::prelude::{
 use super::parts::{
     Builder, FAINT_TEXT, LETTER_EM, LINE_EM, PEAK, Painter, TRACK, USED, WIDTH_EM, percent,
 };
-use crate::app::{ArenaReport, Bytes, Problem, problems_of};
+use crate::app::{ArenaReport, Bytes, Problem, Seen, problems_in};
 use crate::figures::Figures;
 
 /// The number of slots kept, and of columns in the graph.
@@ -28,9 +28,7 @@ pub(super) struct History {
     open: Figures,
     /// The time that a slot covers.
     interval: Duration,
-    /// The number of periods that had ended at the last record, and their totals.
-    periods: u64,
-    totals: Figures,
+    seen: Seen,
     /// The last problem of each kind, and its age in slots.
     problems: Vec<(Problem, usize)>,
 }
@@ -38,27 +36,18 @@ pub(super) struct History {
 impl History {
     /// Creates a history that starts now.
     pub(super) fn since(report: &ArenaReport) -> Self {
-        Self {
-            periods: report.periods,
-            totals: report.totals,
-            ..Self::default()
-        }
+        let mut history = Self::default();
+        history.seen.look(report);
+        history
     }
 
-    /// Records the figures of the last period, if it is new.
+    /// Records the new figures, if there are any.
     pub(super) fn note(&mut self, report: &ArenaReport) {
-        if report.periods == self.periods {
+        let Some(news) = self.seen.look(report) else {
             return;
-        }
-        self.periods = report.periods;
-        self.open.merge(&Figures {
-            used_bytes: report.usage.used_bytes,
-            peak_bytes: report.usage.peak_bytes,
-            // More than one period may have ended since the last record.
-            ..report.totals.since(&self.totals)
-        });
-        self.totals = report.totals;
-        for problem in problems_of(report) {
+        };
+        self.open.merge(&news.figures);
+        for problem in problems_in(&news, report) {
             let mut known = self.problems.iter_mut();
             match known.find(|(it, _)| it.kind() == problem.kind()) {
                 // The first one of a slot is kept.

@@ -1,15 +1,13 @@
 //! The problems in words, and how to fix them.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-
 use bevy_ecs::entity::Entity;
 
 use super::graph::History;
 use super::parts::{Builder, LINE_LETTERS, Painter, WARNING_TEXT};
 use super::workers::ShortName;
-use crate::app::{Bytes, Problem};
-use crate::error::ArenaLimit;
+use crate::app::{Bytes, Limit, Problem};
+use crate::arenas::StaleLookup;
 
 /// Two lines for each kind of problem of the last seconds, and no line without problems.
 pub(super) struct ProblemList(Vec<[Entity; 2]>);
@@ -27,68 +25,59 @@ impl ProblemList {
 
     pub(super) fn draw(&self, painter: &mut Painter, history: &History) {
         let mut problems = history.problems();
-        for &[what, cure] in &self.0 {
+        for &[of_what, of_cure] in &self.0 {
             let problem = problems.next();
-            painter.show(what, problem.is_some());
-            painter.show(cure, problem.is_some());
+            painter.show(of_what, problem.is_some());
+            painter.show(of_cure, problem.is_some());
             if let Some(problem) = problem {
-                painter.text(what, What(problem, history));
-                painter.text(cure, Cure(problem));
+                painter.text(of_what, what(problem, history));
+                painter.text(of_cure, cure(problem));
             }
         }
     }
 }
 
-/// A problem in short; the log has the full text.
-struct What<'a>(&'a Problem, &'a History);
-
-impl fmt::Display for What<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sum, seconds) = (self.1.sum(), self.1.seconds());
-        match self.0 {
-            Problem::NearLimit {
-                worker,
-                peak_bytes,
-                limit_bytes,
-            } => {
-                let (peak, limit) = (Bytes(*peak_bytes), Bytes(*limit_bytes));
-                let worker = ShortName::of(worker);
-                write!(f, "! ABOVE 90 %: {worker} took {peak} of {limit}")
-            }
-            Problem::Refused { limit, .. } => {
-                write!(f, "! REFUSED {} in {seconds:.0} s: ", sum.refusals)?;
-                match *limit {
-                    ArenaLimit::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
-                    ArenaLimit::Budget { bytes } => write!(f, "budget {}", Bytes(bytes)),
-                }
-            }
-            Problem::Parked { generations, .. } => {
-                write!(f, "! PARKED {generations} generations: leases are held")
-            }
-            Problem::Stale { first, .. } => {
-                write!(f, "! STALE {} panics in {seconds:.0} s", sum.stale_panics)?;
-                let Some(line) = first.map(|first| first.read_at) else {
-                    return Ok(());
-                };
+/// Returns a problem in short; the log has the full text.
+fn what(problem: &Problem, history: &History) -> String {
+    let (sum, seconds) = (history.sum(), history.seconds());
+    match problem {
+        Problem::NearLimit {
+            worker,
+            peak_bytes,
+            limit_bytes,
+        } => {
+            let (peak, limit) = (Bytes(*peak_bytes), Bytes(*limit_bytes));
+            let worker = ShortName::of(worker);
+            format!("! ABOVE 90 %: {worker} took {peak} of {limit}")
+        }
+        Problem::Refused { limit, .. } => {
+            let (count, limit) = (sum.refusals, Limit(*limit));
+            format!("! REFUSED {count} in {seconds:.0} s: {limit}")
+        }
+        Problem::Parked { generations, .. } => {
+            format!("! PARKED {generations} generations: leases are held")
+        }
+        Problem::Stale { first, .. } => {
+            let line = first.map_or(String::new(), |StaleLookup { read_at, .. }| {
                 // Only the name of the file: there is no room for its path.
-                let file = line.file().rsplit(['/', '\\']).next().unwrap_or_default();
-                write!(f, ", {file}:{}", line.line())
-            }
+                let file = read_at.file().rsplit(['/', '\\']).next();
+                format!(", {}:{}", file.unwrap_or_default(), read_at.line())
+            });
+            format!(
+                "! STALE {} panics in {seconds:.0} s{line}",
+                sum.stale_panics
+            )
         }
     }
 }
 
-/// The fix for a problem.
-struct Cure<'a>(&'a Problem);
-
-impl fmt::Display for Cure<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((name, bytes)) = self.0.setting() {
-            return write!(f, "  raise {name} to {bytes}");
+/// Returns the fix for a problem.
+fn cure(problem: &Problem) -> String {
+    match (problem.setting(), problem) {
+        (Some((name, bytes)), _) => format!("  raise {name} to {bytes}"),
+        (None, Problem::Parked { .. }) => {
+            "  drop each FrameLease when its reader is done".to_owned()
         }
-        f.write_str(match self.0 {
-            Problem::Parked { .. } => "  drop each FrameLease when its reader is done",
-            _ => "  read it with get, or share it anew each frame",
-        })
+        (None, _) => "  read it with get, or share it anew each frame".to_owned(),
     }
 }

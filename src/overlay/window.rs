@@ -10,9 +10,9 @@ use bevy_ui::prelude::{
     Overflow, PositionType, UiRect, UiScale, Val,
 };
 
-use super::FrameArenaOverlayConfig;
 use super::block::Block;
 use super::parts::{BACKGROUND, Builder, FAINT_TEXT, TITLE};
+use super::{FrameArenaOverlayConfig, MARGIN};
 use crate::app::FrameArenaReport;
 
 /// Behind Bevy's FPS overlay.
@@ -43,6 +43,15 @@ pub(super) struct WindowState {
     moved: f32,
 }
 
+impl WindowState {
+    /// Positions the window: by the margins of the config, and the distance it was dragged.
+    fn place(&self, config: &FrameArenaOverlayConfig, node: &mut Node) {
+        let pixels = |pixels: f32| Val::Px(if pixels.is_finite() { pixels } else { MARGIN });
+        node.right = pixels(config.right - self.dragged.0);
+        node.top = pixels(config.top + self.dragged.1);
+    }
+}
+
 /// Opens the window.
 pub(super) fn spawn(
     commands: &mut Commands,
@@ -51,23 +60,23 @@ pub(super) fn spawn(
     state: &WindowState,
     worker_places: usize,
 ) {
+    let em = config.em();
     let mut builder = Builder {
         commands,
-        font: config.text_config.clone(),
+        font: config.text_config.clone().with_font_size(em),
         color: config.text_color,
-        em: config.em(),
+        em,
         prefix: String::new(),
     };
-    let node = Node {
+    let mut node = Node {
         position_type: PositionType::Absolute,
-        right: Val::Px(config.right - state.dragged.0),
-        top: Val::Px(config.top + state.dragged.1),
         flex_direction: FlexDirection::Column,
         max_height: Val::Vh(MAX_HEIGHT_PERCENT),
         border: UiRect::all(Val::Px(1.0)),
         overflow: Overflow::clip(),
         ..Node::default()
     };
+    state.place(config, &mut node);
     let window = builder.commands.spawn((
         FrameArenaOverlay,
         Name::new("Frame arena overlay"),
@@ -138,8 +147,7 @@ fn drag(
     state.dragged.0 += delta.x;
     state.dragged.1 += delta.y;
     for mut node in &mut windows {
-        node.right = Val::Px(config.right - state.dragged.0);
-        node.top = Val::Px(config.top + state.dragged.1);
+        state.place(&config, &mut node);
     }
 }
 

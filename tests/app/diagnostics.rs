@@ -3,11 +3,12 @@
 use std::alloc::Layout;
 use std::thread;
 
-use bevy_app::{App, Update};
+use bevy_app::{App, Last, Update};
 use bevy_diagnostic::{DiagnosticPath, DiagnosticsPlugin, DiagnosticsStore};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
-    FrameArenaDiagnosticsPlugin, FrameArenaPlugin, FrameArenaSettings, FrameArenas, FrameLease,
+    ArenasOf, FrameArenaDiagnosticsPlugin, FrameArenaPacePlugin, FrameArenaPlugin,
+    FrameArenaSettings, FrameArenas, FrameLease,
 };
 
 const MIB: usize = 1 << 20;
@@ -57,6 +58,52 @@ fn figures_are_those_of_the_frame_that_just_ended() {
     app.update();
     assert_eq!(value(&app, &Paths::USED), Some(0.0));
     assert_eq!(value(&app, &Paths::WORKERS), Some(0.0));
+}
+
+#[test]
+fn a_level_is_measured_in_each_frame_while_it_runs() {
+    struct Level;
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPacePlugin::<Level> {
+        settings: FrameArenaSettings {
+            worker_limit_bytes: Some(4 * MIB),
+            ..Default::default()
+        },
+        ..FrameArenaPacePlugin::ending_with(Update)
+    });
+    let histories = |app: &App| {
+        [
+            "used",
+            "peak",
+            "high_watermark",
+            "reserved",
+            "workers",
+            "refusals",
+        ]
+        .map(|name| {
+            let path = DiagnosticPath::new(format!("level_arena/{name}"));
+            let store = app.world().resource::<DiagnosticsStore>();
+            let values = store.get(&path).expect("it is there").values();
+            values.copied().collect::<Vec<_>>()
+        })
+    };
+    let frame = |app: &mut App| app.world_mut().run_schedule(Last);
+    frame(&mut app);
+    assert_eq!(histories(&app), [[]; 6], "nothing is used");
+
+    let arena = app.world().resource::<ArenasOf<Level>>().local();
+    arena.alloc_slice_fill_copy(MIB, 0_u8);
+    drop(arena.vec_with_capacity::<u8>(MIB));
+    assert!(arena.try_alloc_slice_fill_copy(8 * MIB, 0_u8).is_err());
+    (0..2).for_each(|_| frame(&mut app));
+    let so_far = [[1.0; 2], [2.0; 2], [2.0; 2], [4.0; 2], [1.0; 2], [1.0, 0.0]];
+    assert_eq!(histories(&app), so_far);
+
+    app.world_mut().run_schedule(Update);
+    let ended = so_far.map(|[first, second]| vec![first, second, second]);
+    assert_eq!(histories(&app), ended, "measured once more");
+    (0..2).for_each(|_| frame(&mut app));
+    assert_eq!(histories(&app), ended, "no level, no measurement");
 }
 
 #[test]

@@ -306,11 +306,10 @@ fn each_pace_has_its_own_settings_label_and_figures() {
     assert_eq!(of_level.settings().lives_for, LivesFor::ThreePeriods);
     let of_tick = app.world().resource::<ArenasOf<AiTick>>();
     of_tick.local().alloc_slice_fill_copy(2 << 20, 0_u8);
+    let used = |app: &App| (value(app, "ai_tick_arena/used"), value(app, "world/used"));
+    assert_eq!(used(&app), (None, None));
     app.update();
-    assert_eq!(
-        (value(&app, "ai_tick_arena/used"), value(&app, "world/used")),
-        (None, None)
-    );
+    assert_eq!(used(&app), (Some(2.0), Some(1.0)), "so far");
 
     app.world_mut().run_schedule(Tick);
     let end = ArenasOf::<Level>::end_period;

@@ -1,8 +1,8 @@
 //! Arenas that somebody inserted, and no plugin swaps.
 
-use bevy_app::{App, Last, Startup, Update};
+use bevy_app::{App, First, Last, Startup, Update};
 use bevy_ecs::prelude::*;
-use bevy_ecs::schedule::SingleThreadedExecutor;
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_frame_arena::{ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenas};
 
 use crate::common::log::logged;
@@ -12,9 +12,11 @@ struct Dungeon;
 /// An app that logs on this thread.
 fn app() -> App {
     let mut app = App::new();
-    app.edit_schedule(Last, |schedule| {
-        schedule.set_executor(SingleThreadedExecutor::new());
-    });
+    for label in [First.intern(), Last.intern()] {
+        app.edit_schedule(label, |schedule| {
+            schedule.set_executor(SingleThreadedExecutor::new());
+        });
+    }
     app
 }
 
@@ -36,7 +38,7 @@ fn arenas_that_nothing_swaps_are_reported_once_with_the_line_to_add() {
     assert_eq!(
         play(&mut app),
         [
-            "WARN nothing swaps `FrameArenas`: 4 frames took 4.0 KiB, and no memory is ever recycled. \
+            "WARN nothing swaps `FrameArenas`: 2 frames took 2.0 KiB, and no memory is ever recycled. \
              Add the plugin, which also adds the resource: `app.add_plugins(FrameArenaPlugin::default())`"
         ]
     );
@@ -71,6 +73,24 @@ fn paces_that_nothing_ends_are_reported_with_their_plugin() {
 }
 
 #[test]
+fn arenas_that_a_late_system_inserts_are_reported() {
+    let mut app = app();
+    app.add_systems(
+        Last,
+        |arenas: Option<Res<FrameArenas>>, mut commands: Commands| match arenas {
+            Some(arenas) => drop(arenas.local().alloc([0_u8; 1024])),
+            None => commands.init_resource::<FrameArenas>(),
+        },
+    );
+    let log = play(&mut app);
+    assert_eq!(log.len(), 1, "{log:?}");
+    assert!(
+        log[0].starts_with("WARN nothing swaps `FrameArenas`"),
+        "{log:?}"
+    );
+}
+
+#[test]
 fn arenas_that_are_swapped_are_not_reported() {
     // By a plugin that is added later, by the game, or not at all but not used either.
     let mut later = app();
@@ -93,4 +113,18 @@ fn arenas_that_are_swapped_are_not_reported() {
             arenas.swap();
         });
     assert_eq!(play(&mut by_hand), [""; 0]);
+
+    let mut after_the_frame = app();
+    after_the_frame.init_resource::<FrameArenas>().add_systems(
+        Update,
+        |arenas: Res<FrameArenas>| {
+            arenas.local().alloc([0_u8; 1024]);
+        },
+    );
+    let frame = |_| {
+        after_the_frame.update();
+        let world = after_the_frame.world_mut();
+        world.resource_mut::<FrameArenas>().swap();
+    };
+    assert_eq!(logged(|| (0..20).for_each(frame)), [""; 0]);
 }

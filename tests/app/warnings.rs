@@ -108,10 +108,51 @@ fn the_budget_is_blamed_where_it_is_the_cause() {
     });
     let log = lines_with(
         &log,
-        "refused allocations in a frame: 2345, of up to 5.0 MiB. The budget is 3.0 MiB for all \
-         workers and generations. Raise `FrameArenaSettings::budget_bytes` to 16 MiB",
+        "refused allocations in a frame: 2345, of up to 5.0 MiB, because the budget is 3.0 MiB \
+         for all workers and generations. Raise `FrameArenaSettings::budget_bytes` to 16 MiB",
     );
     assert_eq!(log.len(), 1, "{log:?}");
+}
+
+#[test]
+fn threads_of_one_name_are_not_taken_for_one_worker_at_its_limit() {
+    let mut app = app(FrameArenaSettings {
+        worker_limit_bytes: Some(4 << 10),
+        ..Default::default()
+    });
+    for _ in 0..2 {
+        on_thread(&app, "twin", |arenas| {
+            arenas.local().alloc([0_u8; 3 << 10]);
+        });
+    }
+    assert_eq!(logged(|| app.update()), [""; 0]);
+}
+
+#[test]
+fn of_two_limits_the_one_that_refused_is_blamed() {
+    let warning = |threads: usize, bytes: usize| {
+        let mut app = app(FrameArenaSettings {
+            worker_limit_bytes: Some(512 << 10),
+            budget_bytes: Some(1 << 20),
+            ..Default::default()
+        });
+        for thread in 0..threads {
+            on_thread(&app, &thread.to_string(), |arenas| {
+                let list = arenas.local().try_alloc_slice_fill_copy(bytes, 0_u8);
+                drop(list);
+            });
+        }
+        let log = logged(|| app.update());
+        assert_eq!(log.len(), 1, "{log:?}");
+        log.concat()
+    };
+    let budget = warning(6, 300 << 10);
+    assert!(budget.contains("because the budget is 1.0 MiB"), "{budget}");
+    let worker = warning(1, 600 << 10);
+    assert!(
+        worker.contains("because a worker may take 512 KiB"),
+        "{worker}"
+    );
 }
 
 #[test]
@@ -136,8 +177,8 @@ fn refusals_and_stale_lookups_are_warned_of_once_with_their_number() {
     });
     let log = lines_with(
         &all,
-        "refused allocations in a frame: 1234, of up to 4.0 KiB. A worker may take 3.0 KiB. Raise \
-         `FrameArenaSettings::worker_limit_bytes` to 16 KiB",
+        "refused allocations in a frame: 1234, of up to 4.0 KiB, because a worker may take \
+         3.0 KiB. Raise `FrameArenaSettings::worker_limit_bytes` to 16 KiB",
     );
     assert_eq!(log.len(), 1, "{log:?}");
     let log = lines_with(
@@ -298,8 +339,8 @@ fn a_task_arena_that_never_ends_is_warned_of_once_with_its_line() {
     let log = logged(|| (0..600).for_each(|_| app.update()));
     let expected = format!(
         "WARN Frame arenas: the task arena taken at {}:{line} is still in use after 600 frames, and tasks \
-         hold 8.0 KiB. Finish or drop it when its task ends; a task without an end has a `FrameArena` of its \
-         own",
+         hold 8.0 KiB. Finish or drop it when its task ends; for a task that never ends, use a \
+         `FrameArena`",
         file!()
     );
     assert_eq!(log, [expected]);

@@ -1,6 +1,7 @@
 //! What the overlay says is what `usage()` says.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use bevy_app::{App, Plugin};
 use bevy_ecs::system::RunSystemOnce;
@@ -8,6 +9,7 @@ use bevy_frame_arena::{
     ArenasOf, FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaPacePlugin, FrameArenaSettings,
     FrameArenas,
 };
+use bevy_text::TextFont;
 
 use super::screen::{allocate, app, is_shown, percent, report, text};
 
@@ -420,6 +422,64 @@ fn a_period_that_goes_on_shows_what_it_has_used_so_far() {
     app.update();
     assert_eq!(period(&mut app), "1 worker, period 0");
     assert_eq!(text(&mut app, "dungeon_arena/used"), "used 98 KiB");
+}
+
+#[test]
+fn problems_and_tasks_of_a_period_that_goes_on_are_shown() {
+    struct Dungeon;
+    let mut app = app(
+        FrameArenaSettings::default(),
+        FrameArenaOverlayConfig::default(),
+    );
+    let plugin = FrameArenaPacePlugin::<Dungeon> {
+        settings: FrameArenaSettings {
+            worker_limit_bytes: Some(4 * KIB),
+            ..Default::default()
+        },
+        ..FrameArenaPacePlugin::by_hand()
+    };
+    plugin.build(&mut app);
+    app.update();
+    let arenas = app.world().resource::<ArenasOf<Dungeon>>();
+    arenas.local().alloc([0_u8; KIB]);
+    assert!(arenas.local().try_alloc([0_u8; 5 * KIB]).is_err());
+    let task = arenas.task_arena();
+    task.alloc([0_u8; 1000]);
+    (0..2).for_each(|_| app.update());
+    let what = "dungeon_arena/problems/0/what";
+    let refused = "! REFUSED 1 in 6 s: a worker may take 4.0 KiB";
+    assert_eq!(text(&mut app, what), refused);
+    assert!(is_shown(&mut app, "dungeon_arena/tasks"));
+    assert_eq!(
+        text(&mut app, "dungeon_arena/tasks"),
+        "1 task, 0 results: 8.0 KiB"
+    );
+    // It is no longer shown when the level goes on without it.
+    drop(task);
+    (0..61).for_each(|_| app.update());
+    assert!(!is_shown(&mut app, what));
+    assert!(!is_shown(&mut app, "dungeon_arena/tasks"));
+    assert_eq!(text(&mut app, "dungeon_arena/used"), "used 1.0 KiB");
+}
+
+#[test]
+fn settings_of_any_size_are_accepted() {
+    for size in [0.0, 1e-30, 1e-3, -10.0, 1e6, f32::INFINITY, f32::NAN] {
+        let config = FrameArenaOverlayConfig {
+            text_config: TextFont::from_font_size(size),
+            right: size,
+            top: size,
+            refresh_interval: Duration::try_from_secs_f32(size).unwrap_or(Duration::MAX),
+            ..with_details()
+        };
+        let mut app = app(FrameArenaSettings::default(), config);
+        for _ in 0..3 {
+            allocate(&app, "Compute Task Pool (0)", &[KIB]);
+            app.update();
+        }
+        let used = text(&mut app, "frame_arena/used");
+        assert!(used.starts_with("used "), "{size}: {used}");
+    }
 }
 
 #[test]
