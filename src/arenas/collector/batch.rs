@@ -5,11 +5,12 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::fmt;
 use std::iter::successors;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
+use std::slice;
 
-use crate::arena::{FrameArena, OnOneThread, too_long};
+use crate::arena::{FrameArena, OnOneThread, Purpose, too_long};
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 
@@ -56,12 +57,20 @@ impl<'c, T> Batch<'c, T> {
 }
 
 impl<T> Extend<T> for Batch<'_, T> {
+    /// With one `memcpy` from a slice. An iterator with an exact size hint is read up to that length, and no
+    /// further.
+    ///
     /// # Panics
     /// If the arena is out of memory or over a limit; elements added before that stay.
     #[track_caller]
     #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let mut values = values.into_iter();
+        let (least, most) = values.size_hint();
+        if most == Some(least) && self.header.0.reserve(least) {
+            // SAFETY: there is room for as many.
+            return unsafe { self.header.0.fill_from(values, least) };
+        }
         loop {
             self.header.0.fill(&mut values);
             let Some(value) = values.next() else { return };
@@ -216,16 +225,37 @@ impl<T> Header<T> {
         }
     }
 
+    /// Makes room for `len` elements in one segment, and returns whether it could. The last segment stays as it
+    /// is if they do not fit there. Zero-sized elements need no room, and have to be counted one by one.
+    #[inline]
+    fn reserve(&self, len: usize) -> bool {
+        let room = self.limit.get().addr() - self.end.get().addr();
+        size_of::<T>() != 0 && (room / size_of::<T>() >= len || self.try_add_segment(len).is_ok())
+    }
+
+    /// Writes at most `len` elements, and drops the iterator.
+    ///
+    /// `zip` is specialised for iterators of the standard library with exact lengths, if it owns them: elements of
+    /// a slice are copied at once.
+    ///
+    /// # Safety
+    /// The last segment must have room for `len` more elements.
+    #[inline]
+    unsafe fn fill_from(&self, values: impl Iterator<Item = T>, len: usize) {
+        let start = self.end.get();
+        // SAFETY: the caller promises the room, which is the batch's own and need not be initialised.
+        let slots = unsafe { slice::from_raw_parts_mut(start.cast::<MaybeUninit<T>>(), len) };
+        let mut end = End(self, start);
+        slots.iter_mut().zip(values).for_each(|(slot, value)| {
+            slot.write(value);
+            // Not a pointer made from the slot: that may access only one element.
+            end.1 = end.1.wrapping_add(1);
+        });
+    }
+
     /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
     #[inline]
     fn fill(&self, values: &mut impl Iterator<Item = T>) {
-        /// Stores the end when it is dropped, even if the iterator panics.
-        struct End<'h, T>(&'h Header<T>, *mut T);
-        impl<T> Drop for End<'_, T> {
-            fn drop(&mut self) {
-                self.0.end.set(self.1);
-            }
-        }
         if size_of::<T>() == 0 {
             return;
         }
@@ -248,7 +278,17 @@ impl<T> Header<T> {
         if size_of::<T>() == 0 {
             return Err(too_long::<T>(usize::MAX));
         }
-        let (segment, len) = self.try_make_segment()?;
+        // Near a limit, a single element may still fit.
+        let added = self.try_add_segment(self.next_len());
+        let added = added.or_else(|_| self.try_add_segment(1));
+        added.inspect_err(|error| self.arena().count_refusal(error))
+    }
+
+    /// Adds a segment with room for `len` elements. A refusal is not counted.
+    #[cold]
+    #[inline(never)]
+    fn try_add_segment(&self, len: usize) -> Result<(), ArenaError> {
+        let segment = Segment::try_new(self.arena(), len)?;
         let start = Segment::start(segment).as_ptr();
         // Read only now: a user's global allocator may have pushed to this batch meanwhile.
         match self.last.get() {
@@ -267,20 +307,12 @@ impl<T> Header<T> {
         Ok(())
     }
 
-    /// Makes a segment, and returns how many elements it has room for.
-    fn try_make_segment(&self) -> Result<(NonNull<Segment<T>>, usize), ArenaError> {
+    fn arena(&self) -> &FrameArena {
         // SAFETY:
         // - the arena is in place while the collector, and with it the arenas, are borrowed;
         // - this is the thread that owns it: a batch is not `Send`, and the collector's own `push`
         //   finds the calling thread's batch.
-        let arena = unsafe { self.arena.as_ref() };
-        let len = self.next_len();
-        let made = Segment::try_new(arena, len).map(|segment| (segment, len));
-        match made {
-            // Near a limit, a single element may still fit.
-            Err(_) if len > 1 => Ok((Segment::try_new(arena, 1)?, 1)),
-            made => made,
-        }
+        unsafe { self.arena.as_ref() }
     }
 
     fn next_len(&self) -> usize {
@@ -317,6 +349,16 @@ impl<T> Header<T> {
     }
 }
 
+/// The end of a batch that is being filled: stored when it is dropped, even if an iterator panics.
+struct End<'h, T>(&'h Header<T>, *mut T);
+
+impl<T> Drop for End<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.end.set(self.1);
+    }
+}
+
 impl<T> Segment<T> {
     /// Where the elements start.
     const OFFSET: usize = size_of::<Self>().next_multiple_of(align_of::<T>());
@@ -326,7 +368,8 @@ impl<T> Segment<T> {
         let layout = elements.and_then(|elements| Layout::new::<Self>().extend(elements));
         let (layout, offset) = layout.map_err(|_| too_long::<T>(len))?;
         debug_assert_eq!(offset, Self::OFFSET);
-        let segment = arena.try_alloc_layout(layout)?.cast::<Self>();
+        let segment = arena.try_alloc_uncounted(layout, Purpose::Fixed)?;
+        let segment = segment.cast::<Self>();
         let empty = Self {
             next: Cell::new(None),
             end: Cell::new(ptr::null_mut()),

@@ -11,6 +11,7 @@ use super::{FrameCollector, drop_each};
 use crate::arena::{FrameArena, too_long};
 use crate::containers::FrameVec;
 use crate::error::ArenaError;
+use crate::handles::FrameHandle;
 use crate::panics::FirstPanic;
 
 /// The most sorted runs that are merged. If there are more, all elements are sorted.
@@ -84,6 +85,48 @@ impl<'r, T> sealed::Target<T> for &'r mut [MaybeUninit<T>] {
     unsafe fn filled(self, len: usize) -> &'r mut [T] {
         // SAFETY: the first `len` slots were filled.
         unsafe { self[..len].assume_init_mut() }
+    }
+}
+
+impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
+    /// Shares all elements, in the order of `compare`. They are shared in place if they lie in one piece of the
+    /// calling thread's arena.
+    ///
+    /// Not in another thread's arena: a handle keeps the memory of the arena that made it, and only the owner of
+    /// an arena can make one.
+    #[track_caller]
+    pub(super) fn try_share_list(
+        mut self,
+        compare: Option<impl FnMut(&T, &T) -> Ordering>,
+    ) -> Result<FrameHandle<[T]>, ArenaError> {
+        let arena = self.arenas.local();
+        let Some(mut values) = self.only_slice_in(arena) else {
+            let mut list = arena.vec();
+            self.try_gather(&mut list, compare)?;
+            return list.try_share();
+        };
+        let room = arena.try_room_for_drop::<T>()?;
+        if let Some(compare) = compare {
+            // SAFETY:
+            // - the elements were written, and the collector is not used meanwhile;
+            // - a sort that panics leaves each of them in place once, for the collector to drop.
+            unsafe { values.as_mut() }.sort_unstable_by(compare);
+        }
+        self.registered.clear();
+        // SAFETY:
+        // - the room was taken from this arena for `T`;
+        // - the elements lie in memory of this arena, and the collector has just forgotten them.
+        Ok(unsafe { arena.share_leaked(values, values, room) })
+    }
+
+    /// Returns the elements, if they are one slice in this arena.
+    fn only_slice_in(&mut self, arena: &FrameArena) -> Option<NonNull<[T]>> {
+        let mut all = self.batches().flat_map(|batch| {
+            let is_own = ptr::eq(batch.arena.as_ptr(), arena);
+            batch.slices().map(move |slice| (is_own, slice))
+        });
+        let (is_own, slice) = all.next()?;
+        (is_own && all.next().is_none()).then_some(slice)
     }
 }
 
