@@ -225,12 +225,15 @@ impl<T> Header<T> {
         }
     }
 
-    /// Makes room for `len` elements in one segment, and returns whether it could. The last segment stays as it
-    /// is if they do not fit there. Zero-sized elements need no room, and have to be counted one by one.
+    /// Makes room for `len` elements in one segment, and returns whether there is one. The last segment stays as
+    /// it is if they do not fit there. Zero-sized elements have no segment: they are counted one by one.
     #[inline]
     fn reserve(&self, len: usize) -> bool {
+        if size_of::<T>() == 0 || len == 0 {
+            return false;
+        }
         let room = self.limit.get().addr() - self.end.get().addr();
-        size_of::<T>() != 0 && (room / size_of::<T>() >= len || self.try_add_segment(len).is_ok())
+        room / size_of::<T>() >= len || self.try_add_segment(len).is_ok()
     }
 
     /// Writes at most `len` elements, and drops the iterator.
