@@ -21,13 +21,14 @@ const SHARED: &str = "ours: `share_iter` of a filter";
 /// Returns the most instructions that one of our ways may need, as a part of what the first needs.
 pub(crate) fn limit(scene: &str, way: &str) -> f64 {
     match way {
-        CELLS => 0.85,
-        CELL_MAP if scene.starts_with("5000 agents, 100000 cells") => 1.0,
+        CELLS => 0.65,
+        CELL_MAP if scene.starts_with("5000 agents, 100000 cells") => 0.65,
+        CELL_MAP if scene.contains("100000 cells") && !scene.starts_with("look-up") => 1.1,
+        CELL_MAP if !scene.starts_with("look-up") => 1.16,
         // A slot, a key and two ends for each cell; in time it is ahead.
         CELL_MAP if scene.starts_with("look-up") && scene.contains("1620 cells") => 1.1,
         CELL_MAP if scene.starts_with("look-up") => 1.01,
-        // The elements are copied twice: into the batch, and out of it.
-        SORTED => 1.05,
+        SORTED => 1.0,
         COLLECTED | SHARED => 1.01,
         _ => f64::INFINITY,
     }
@@ -35,7 +36,7 @@ pub(crate) fn limit(scene: &str, way: &str) -> f64 {
 
 /// Returns which other way of the same scene one of ours is compared with, too, and the limit.
 pub(crate) fn second_limit(way: &str) -> Option<(&'static str, f64)> {
-    (way == CELLS).then_some((COUNTING_SORT, 1.05))
+    (way == CELLS).then_some((COUNTING_SORT, 0.82))
 }
 
 /// Frames of the same way before each one that is timed. A game has one way, which finds its own memory in the
