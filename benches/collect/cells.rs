@@ -12,6 +12,8 @@ use crate::counts;
 use crate::race::{Racer, print_table};
 
 const COUNTING_SORT: &str = "counting sort by hand, reused lists";
+const COUNTING_SORT_TWICE: &str = "the same, two of each result: the last frame can be read";
+const COUNTING_SORT_DIRECT: &str = "the same, straight from the list of agents";
 const CELLS: &str = "ours: `share_cells`";
 const CELL_MAP: &str = "ours: `share_cell_map`";
 const SORTED: &str = "ours: batch, `share_sorted_by_key`";
@@ -203,7 +205,11 @@ fn groups(shape: Shape) -> Vec<(&'static str, Vec<Box<dyn Way>>)> {
 fn ways(shape: Shape) -> Vec<Box<dyn Way>> {
     let mut ways: Vec<Box<dyn Way>> = vec![Box::new(Map::default())];
     if shape.is_dense() {
-        ways.push(Box::new(CountingSort::default()));
+        ways.push(Box::new(CountingSort::new(COUNTING_SORT)));
+        ways.push(Box::new(CountingSort::new(COUNTING_SORT_TWICE)));
+    }
+    if shape.is_dense() && shape.workers == 1 {
+        ways.push(Box::new(CountingSort::new(COUNTING_SORT_DIRECT)));
     }
     ways.push(Box::new(Sorted::default()));
     if shape.is_dense() {
@@ -241,39 +247,24 @@ impl Way for Map {
     }
 }
 
+/// The cells of one frame.
 #[derive(Default)]
-struct CountingSort {
-    queues: Parallel<Vec<Agent>>,
-    agents: Vec<Agent>,
-    keys: Vec<u32>,
+struct Counted {
     ends: Vec<u32>,
     placed: Vec<Agent>,
 }
 
-impl Way for CountingSort {
-    fn name(&self) -> &'static str {
-        COUNTING_SORT
-    }
-
-    fn build(&mut self, scene: &Scene) {
-        let cell_of = scene.cell_of();
-        let Self {
-            queues,
-            agents,
-            keys,
-            ends,
-            placed,
-        } = self;
+impl Counted {
+    fn count(&mut self, agents: &[Agent], keys: &mut Vec<u32>, scene: &Scene) {
+        let (Self { ends, placed }, cell_of) = (self, scene.cell_of());
         ends.clear();
         ends.resize(scene.shape.cells() as usize + 1, 0);
-        agents.clear();
         keys.clear();
-        scene.gather(queues, |agent| {
+        for agent in agents {
             let cell = cell_of(agent);
             ends[cell as usize + 1] += 1;
             keys.push(cell);
-            agents.push(*agent);
-        });
+        }
         let mut all = 0;
         for end in &mut ends[1..] {
             all += std::mem::replace(end, all);
@@ -286,12 +277,54 @@ impl Way for CountingSort {
             *end += 1;
         }
     }
+}
+
+#[derive(Default)]
+struct CountingSort {
+    queues: Parallel<Vec<Agent>>,
+    agents: Vec<Agent>,
+    keys: Vec<u32>,
+    cells: [Counted; 2],
+    is_second: bool,
+    name: &'static str,
+}
+
+impl CountingSort {
+    fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
+}
+
+impl Way for CountingSort {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn build(&mut self, scene: &Scene) {
+        self.is_second ^= self.name == COUNTING_SORT_TWICE;
+        let cells = &mut self.cells[usize::from(self.is_second)];
+        if self.name == COUNTING_SORT_DIRECT {
+            return cells.count(&scene.agents, &mut self.keys, scene);
+        }
+        self.agents.clear();
+        if scene.shape.workers == 1 {
+            self.agents.extend_from_slice(&scene.agents);
+        } else {
+            scene.for_each_chunk(|chunk| self.queues.borrow_local_mut().extend_from_slice(chunk));
+            self.queues.drain_into(&mut self.agents);
+        }
+        cells.count(&self.agents, &mut self.keys, scene);
+    }
 
     fn look_up(&self, scene: &Scene, cell: u32) -> u64 {
+        let Counted { ends, placed } = &self.cells[usize::from(self.is_second)];
         let mut all = 0;
         scene.around(cell, |cell| {
-            let [start, end] = [0, 1].map(|it| self.ends[cell as usize + it] as usize);
-            all += sum(&self.placed[start..end]);
+            let [start, end] = [0, 1].map(|it| ends[cell as usize + it] as usize);
+            all += sum(&placed[start..end]);
         });
         all
     }

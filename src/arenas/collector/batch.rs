@@ -5,16 +5,16 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::fmt;
 use std::iter::successors;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
-use std::slice;
 
 use crate::arena::{FrameArena, OnOneThread, Purpose, too_long};
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 
-/// The size of a batch's first segment. Each further segment is twice as long, up to `LAST_BYTES`.
+/// The size of a batch's first segment. Each further segment is twice as long, up to `LAST_BYTES`, unless an
+/// iterator is known to need more.
 const FIRST_BYTES: usize = 256;
 const LAST_BYTES: usize = 32 << 10;
 
@@ -65,16 +65,17 @@ impl<T> Extend<T> for Batch<'_, T> {
     #[track_caller]
     #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        let mut values = values.into_iter();
+        let (header, mut values) = (self.header.0, values.into_iter());
         let (least, most) = values.size_hint();
-        if most == Some(least) && self.header.0.reserve(least) {
-            // SAFETY: there is room for as many.
-            return unsafe { self.header.0.fill_from(values, least) };
+        if most == Some(least) && header.reserve(least) {
+            // SAFETY: there is room, and the batch is borrowed exclusively.
+            return unsafe { header.fill(least, values) };
         }
         loop {
-            self.header.0.fill(&mut values);
+            // SAFETY: as above.
+            unsafe { header.fill(header.room(), &mut values) };
             let Some(value) = values.next() else { return };
-            self.header.0.push(value);
+            header.push(value);
         }
     }
 }
@@ -225,53 +226,45 @@ impl<T> Header<T> {
         }
     }
 
-    /// Makes room for `len` elements in one segment, and returns whether there is one. The last segment stays as
-    /// it is if they do not fit there. Zero-sized elements have no segment: they are counted one by one.
+    /// Returns how many more elements the last segment can take. Zero-sized elements have no segment.
+    #[inline(always)]
+    fn room(&self) -> usize {
+        let bytes = self.limit.get().addr() - self.end.get().addr();
+        bytes.checked_div(size_of::<T>()).unwrap_or(0)
+    }
+
+    /// Makes room for `len` elements in one segment, and returns whether there is. If they do not fit into the
+    /// last one, it stays as it is.
     #[inline]
     fn reserve(&self, len: usize) -> bool {
-        if size_of::<T>() == 0 || len == 0 {
-            return false;
-        }
-        let room = self.limit.get().addr() - self.end.get().addr();
-        room / size_of::<T>() >= len || self.try_add_segment(len).is_ok()
+        let has_size = size_of::<T>() != 0;
+        self.room() >= len || (has_size && self.try_add_segment(len).is_ok())
     }
 
-    /// Writes at most `len` elements, and drops the iterator.
+    /// Writes at most `len` elements. The end is kept in a register meanwhile.
     ///
     /// `zip` is specialised for iterators of the standard library with exact lengths, if it owns them: elements of
-    /// a slice are copied at once.
+    /// a slice are then copied at once. It asks for no element beyond `len`.
     ///
     /// # Safety
-    /// The last segment must have room for `len` more elements.
-    #[inline]
-    unsafe fn fill_from(&self, values: impl Iterator<Item = T>, len: usize) {
-        let start = self.end.get();
-        // SAFETY: the caller promises the room, which is the batch's own and need not be initialised.
-        let slots = unsafe { slice::from_raw_parts_mut(start.cast::<MaybeUninit<T>>(), len) };
-        let mut end = End(self, start);
-        slots.iter_mut().zip(values).for_each(|(slot, value)| {
-            slot.write(value);
-            // Not a pointer made from the slot: that may access only one element.
-            end.1 = end.1.wrapping_add(1);
-        });
-    }
-
-    /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
-    #[inline]
-    fn fill(&self, values: &mut impl Iterator<Item = T>) {
-        if size_of::<T>() == 0 {
-            return;
+    /// There must be room for `len` elements, and nothing may be added to the batch meanwhile.
+    #[inline(always)]
+    unsafe fn fill(&self, len: usize, values: impl Iterator<Item = T>) {
+        /// Stores the end when it is dropped, even if the iterator panics.
+        struct End<'h, T>(&'h Header<T>, *mut T);
+        impl<T> Drop for End<'_, T> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                self.0.end.set(self.1);
+            }
         }
-        let limit = self.limit.get();
         let mut end = End(self, self.end.get());
-        while end.1 != limit {
-            let Some(value) = values.next() else { return };
-            // SAFETY: below the limit, the last segment has room for an element. The batch is borrowed
-            // exclusively, so nothing else writes to the slot or moves the end.
+        (0..len).zip(values).for_each(|(_, value)| {
+            // SAFETY: there is room for `len` elements, and fewer have been written.
             unsafe { end.1.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             end.1 = unsafe { end.1.add(1) };
-        }
+        });
     }
 
     /// Makes room for one more element.
@@ -349,16 +342,6 @@ impl<T> Header<T> {
         });
         let is_filled = |slice: &NonNull<[T]>| !slice.is_empty();
         zero_sized.into_iter().chain(slices).filter(is_filled)
-    }
-}
-
-/// The end of a batch that is being filled: stored when it is dropped, even if an iterator panics.
-struct End<'h, T>(&'h Header<T>, *mut T);
-
-impl<T> Drop for End<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.end.set(self.1);
     }
 }
 
