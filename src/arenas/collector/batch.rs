@@ -243,8 +243,8 @@ impl<T> Header<T> {
 
     /// Writes at most `len` elements. The end is kept in a register meanwhile.
     ///
-    /// `zip` is specialised for iterators of the standard library with exact lengths, if it owns them: elements of
-    /// a slice are then copied at once. It asks for no element beyond `len`.
+    /// `take` is specialised for iterators of the standard library with exact lengths, if it owns them: elements
+    /// of a slice are then copied at once. It asks for no element beyond `len`.
     ///
     /// # Safety
     /// There must be room for `len` elements, and nothing may be added to the batch meanwhile.
@@ -259,7 +259,7 @@ impl<T> Header<T> {
             }
         }
         let mut end = End(self, self.end.get());
-        (0..len).zip(values).for_each(|(_, value)| {
+        values.take(len).for_each(|value| {
             // SAFETY: there is room for `len` elements, and fewer have been written.
             unsafe { end.1.write(value) };
             // SAFETY: as above, so the sum is at most the limit.

@@ -191,12 +191,16 @@ impl<T: Send> FrameCollector<'_, T> {
         let len = self.try_count_in_cells()?;
         let scratch = self.arenas.scratch();
         let parts = self.try_list(&scratch)?;
-        let mut cells = scratch.try_vec_with_capacity(len)?;
+        let mut cells = scratch.vec();
+        cells.try_resize(len, 0_u32)?;
+        let mut rest = &mut cells[..];
         for values in parts.iter().flat_map(Part::slices) {
-            for value in values {
+            let (cells, others) = rest.split_at_mut(values.len());
+            rest = others;
+            for (value, number) in values.iter().zip(cells) {
                 let cell = assign(value, ends)?;
                 ends[cell + 1] += 1;
-                cells.push(cell as u32);
+                *number = cell as u32;
             }
         }
         let mut sum = 0;
