@@ -23,7 +23,8 @@ const SHARED: &str = "ours: `share_iter` of a filter";
 /// Returns the most instructions that one of our ways may need, as a part of what the first needs.
 pub(crate) fn limit(scene: &str, way: &str) -> f64 {
     match way {
-        CELLS => 0.65,
+        CELLS if scene.starts_with("look-up") => 0.7,
+        CELLS => 0.62,
         CELL_MAP if scene.starts_with("5000 agents, 100000 cells") => 0.65,
         CELL_MAP if scene.contains("100000 cells") && !scene.starts_with("look-up") => 1.1,
         CELL_MAP if !scene.starts_with("look-up") => 1.16,
@@ -38,7 +39,7 @@ pub(crate) fn limit(scene: &str, way: &str) -> f64 {
 
 /// Returns which other way of the same scene one of ours is compared with, too, and the limit.
 pub(crate) fn second_limit(way: &str) -> Option<(&'static str, f64)> {
-    (way == CELLS).then_some((COUNTING_SORT, 0.82))
+    (way == CELLS).then_some((COUNTING_SORT, 1.1))
 }
 
 /// Frames of the same way before each one that is timed. A game has one way, which finds its own memory in the
