@@ -57,8 +57,7 @@ impl<'c, T> Batch<'c, T> {
 }
 
 impl<T> Extend<T> for Batch<'_, T> {
-    /// With one `memcpy` from a slice. An iterator with an exact size hint is read up to that length, and no
-    /// further.
+    /// The elements of an iterator with an exact size hint lie in one piece, if there is memory.
     ///
     /// # Panics
     /// If the arena is out of memory or over a limit; elements added before that stay.
@@ -67,13 +66,11 @@ impl<T> Extend<T> for Batch<'_, T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let (header, mut values) = (self.header.0, values.into_iter());
         let (least, most) = values.size_hint();
-        if most == Some(least) && header.reserve(least) {
-            // SAFETY: there is room, and the batch is borrowed exclusively.
-            return unsafe { header.fill(least, values) };
+        if most == Some(least) {
+            header.reserve(least);
         }
         loop {
-            // SAFETY: as above.
-            unsafe { header.fill(header.room(), &mut values) };
+            header.fill(&mut values);
             let Some(value) = values.next() else { return };
             header.push(value);
         }
@@ -226,45 +223,40 @@ impl<T> Header<T> {
         }
     }
 
-    /// Returns how many more elements the last segment can take. Zero-sized elements have no segment.
-    #[inline(always)]
-    fn room(&self) -> usize {
+    /// Makes room for `len` elements in one segment, if there is memory. If they do not fit into the last one, it
+    /// stays as it is.
+    fn reserve(&self, len: usize) {
         let bytes = self.limit.get().addr() - self.end.get().addr();
-        bytes.checked_div(size_of::<T>()).unwrap_or(0)
+        let room = bytes.checked_div(size_of::<T>());
+        if room.is_some_and(|room| room < len) {
+            // Without it, the elements go to segments of the usual size.
+            let _refused = self.try_add_segment(len);
+        }
     }
 
-    /// Makes room for `len` elements in one segment, and returns whether there is. If they do not fit into the
-    /// last one, it stays as it is.
+    /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
     #[inline]
-    fn reserve(&self, len: usize) -> bool {
-        let has_size = size_of::<T>() != 0;
-        self.room() >= len || (has_size && self.try_add_segment(len).is_ok())
-    }
-
-    /// Writes at most `len` elements. The end is kept in a register meanwhile.
-    ///
-    /// `take` is specialised for iterators of the standard library with exact lengths, if it owns them: elements
-    /// of a slice are then copied at once. It asks for no element beyond `len`.
-    ///
-    /// # Safety
-    /// There must be room for `len` elements, and nothing may be added to the batch meanwhile.
-    #[inline(always)]
-    unsafe fn fill(&self, len: usize, values: impl Iterator<Item = T>) {
+    fn fill(&self, values: &mut impl Iterator<Item = T>) {
         /// Stores the end when it is dropped, even if the iterator panics.
         struct End<'h, T>(&'h Header<T>, *mut T);
         impl<T> Drop for End<'_, T> {
-            #[inline(always)]
             fn drop(&mut self) {
                 self.0.end.set(self.1);
             }
         }
+        if size_of::<T>() == 0 {
+            return;
+        }
+        let limit = self.limit.get();
         let mut end = End(self, self.end.get());
-        values.take(len).for_each(|value| {
-            // SAFETY: there is room for `len` elements, and fewer have been written.
+        while end.1 != limit {
+            let Some(value) = values.next() else { return };
+            // SAFETY: below the limit, the last segment has room for an element. The batch is borrowed
+            // exclusively, so nothing else writes to the slot or moves the end.
             unsafe { end.1.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             end.1 = unsafe { end.1.add(1) };
-        });
+        }
     }
 
     /// Makes room for one more element.
