@@ -2,7 +2,7 @@
 
 use crate::cache::{Count, reuse_of};
 use crate::is_wanted;
-use crate::ways::{FLAT, OURS, RESET_EACH, SCRATCH};
+use crate::ways::{FLAT, ONE_GUARD, OURS, SCRATCH};
 
 /// Ratios to reused buffers: of instructions, and of misses of either level.
 ///
@@ -19,7 +19,7 @@ const LIMITS: [(&str, &str, f64, f64); 9] = [
     ("labels", FLAT, 0.96, 1.05),
     ("visibility", SCRATCH, 0.96, 1.05),
     ("swarm", OURS, 0.99, 1.10),
-    ("swarm", RESET_EACH, 1.04, 1.10),
+    ("swarm", ONE_GUARD, 1.04, 1.10),
 ];
 
 /// Fewer misses than this are no ratio worth a look.

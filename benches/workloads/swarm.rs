@@ -33,9 +33,9 @@ pub(crate) const ENTRIES: [Entry; 4] = [
             ours::add(app, scratch::steer_with_guard_each);
         }))
     }),
-    Entry::new("swarm", ways::RESET_EACH, || {
+    Entry::new("swarm", ways::ONE_GUARD, || {
         Box::new(Game::new(|app| {
-            ours::add(app, scratch::steer_with_reset_each);
+            ours::add(app, scratch::steer_with_one_guard);
         }))
     }),
 ];

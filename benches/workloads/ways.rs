@@ -11,7 +11,7 @@ pub(crate) const OURS: &str = "ours";
 pub(crate) const FLAT: &str = "ours, one list for all items";
 pub(crate) const SCRATCH: &str = "ours, with scratch or collector";
 pub(crate) const GUARD_EACH: &str = "ours, scratch for each item";
-pub(crate) const RESET_EACH: &str = "ours, one scratch, reset for each item";
+pub(crate) const ONE_GUARD: &str = "ours, one scratch for many items";
 pub(crate) const ONE_FRAME: &str = "ours, data lives for one frame";
 
 /// One way to run the frames of a workload.

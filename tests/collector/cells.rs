@@ -271,25 +271,26 @@ fn a_comparison_that_panics_drops_each_element_and_key_once() {
         }
     }
     impl Eq for Bomb {}
-    // The table grows at 257 keys, and asks for all hashes then.
-    for last_call in (0..1100).step_by(if cfg!(miri) { 211 } else { 7 }) {
+    // The table grows at 4,097 keys, and asks for all hashes then.
+    const ELEMENTS: usize = 4_300;
+    for last_call in (0..10_000).step_by(if cfg!(miri) { 6_000 } else { 211 }) {
         let (drops, keys) = (Drops::default(), Drops::default());
         let arenas = small();
         let made_keys = Cell::new(0);
         let collector = arenas.collector();
-        (0..300).for_each(|n| collector.push(drops.tracked(n)));
+        (0..ELEMENTS).for_each(|n| collector.push(drops.tracked(n)));
         LEFT.set(last_call);
         let shared = catch_unwind(AssertUnwindSafe(|| {
             collector.share_cell_map(|it| {
                 made_keys.set(made_keys.get() + 1);
-                Bomb(keys.tracked(it.0 % 290))
+                Bomb(keys.tracked(it.0 % (ELEMENTS - 10)))
             })
         }));
         if shared.is_err() {
-            assert_eq!((drops.count(), keys.count()), (300, made_keys.get()));
+            assert_eq!((drops.count(), keys.count()), (ELEMENTS, made_keys.get()));
         }
         drop(arenas);
-        assert_eq!((drops.count(), keys.count()), (300, made_keys.get()));
+        assert_eq!((drops.count(), keys.count()), (ELEMENTS, made_keys.get()));
     }
 }
 

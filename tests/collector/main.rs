@@ -12,6 +12,7 @@ mod drops;
 mod gather;
 mod lists;
 mod model;
+mod one_piece;
 mod panics;
 mod queries;
 mod sorted;

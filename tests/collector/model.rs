@@ -13,6 +13,8 @@ use crate::{Drops, Tracked};
 enum Step {
     /// Pushes to one of the batches.
     Push(usize, u8),
+    /// Adds this many to a batch of their own: of a known number, or not.
+    Extend(u8, bool),
     /// Pushes without a batch.
     Direct(u8),
     NewBatch,
@@ -47,7 +49,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => any::<u8>().prop_map(Step::Grow),
         1 => (0..3000_u16).prop_map(Step::Scratch),
     ];
-    vec(step, 0..if cfg!(miri) { 20 } else { 300 })
+    let extend = || (any::<u8>(), any::<bool>()).prop_map(|(n, exact)| Step::Extend(n, exact));
+    prop_oneof![
+        1 => vec(extend(), 1..3),
+        4 => vec(prop_oneof![12 => step, 1 => extend()], 0..if cfg!(miri) { 20 } else { 300 }),
+    ]
 }
 
 fn end() -> impl Strategy<Value = End> {
@@ -197,6 +203,14 @@ fn run_frame<T: Element>(
                 let index = batch % batches.len();
                 let batch: &mut bevy_frame_arena::Batch<'_, T> = &mut batches[index];
                 batch.push(element(n));
+            }
+            Step::Extend(n, is_exact) => {
+                let values = (0..n).rev().map(element);
+                if is_exact {
+                    collector.batch().extend(values);
+                } else {
+                    collector.batch().extend(values.filter(|_| true));
+                }
             }
             Step::Direct(n) => collector.push(element(n)),
             Step::NewBatch => batches.push(collector.batch()),

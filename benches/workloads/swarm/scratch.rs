@@ -23,8 +23,8 @@ pub(super) fn steer_with_guard_each(
         });
 }
 
-/// One guard for many creeps.
-pub(super) fn steer_with_reset_each(
+/// One guard for many creeps, as in the README: a list that is dropped gives its memory back.
+pub(super) fn steer_with_one_guard(
     arenas: Res<ArenasOf<FixedStep>>,
     grid: Res<Grid>,
     mut creeps: Query<(Entity, &mut Place, &mut Speed)>,
@@ -33,9 +33,9 @@ pub(super) fn steer_with_reset_each(
     creeps.par_iter_mut().for_each_init(
         || arenas.scratch(),
         |scratch, (entity, mut place, mut speed)| {
-            scratch.reset();
             let around = cells.around(cell_of(place.0), [WIDTH, HEIGHT]);
-            let mut list = scratch.collect(around.filter_map(|it| near(entity, place.0, it)));
+            let near = around.filter_map(|it| near(entity, place.0, it));
+            let mut list = near.collect_in(scratch);
             fly(&mut place, &mut speed, &mut list);
         },
     );

@@ -9,11 +9,12 @@ use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
-use crate::arena::{FrameArena, OnOneThread, too_long};
+use crate::arena::{FrameArena, OnOneThread, Purpose, too_long};
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 
-/// The size of a batch's first segment. Each further segment is twice as long, up to `LAST_BYTES`.
+/// The size of a batch's first segment. Each further segment is twice as long, up to `LAST_BYTES`, unless an
+/// iterator is known to need more.
 const FIRST_BYTES: usize = 256;
 const LAST_BYTES: usize = 32 << 10;
 
@@ -56,16 +57,22 @@ impl<'c, T> Batch<'c, T> {
 }
 
 impl<T> Extend<T> for Batch<'_, T> {
+    /// The elements of an iterator with an exact size hint lie in one piece, if there is memory.
+    ///
     /// # Panics
     /// If the arena is out of memory or over a limit; elements added before that stay.
     #[track_caller]
     #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
-        let mut values = values.into_iter();
+        let (header, mut values) = (self.header.0, values.into_iter());
+        let (least, most) = values.size_hint();
+        if most == Some(least) {
+            header.reserve(least);
+        }
         loop {
-            self.header.0.fill(&mut values);
+            header.fill(&mut values);
             let Some(value) = values.next() else { return };
-            self.header.0.push(value);
+            header.push(value);
         }
     }
 }
@@ -216,6 +223,17 @@ impl<T> Header<T> {
         }
     }
 
+    /// Makes room for `len` elements in one segment, if there is memory. If they do not fit into the last one, it
+    /// stays as it is.
+    fn reserve(&self, len: usize) {
+        let bytes = self.limit.get().addr() - self.end.get().addr();
+        let room = bytes.checked_div(size_of::<T>());
+        if room.is_some_and(|room| room < len) {
+            // Without it, the elements go to segments of the usual size.
+            let _refused = self.try_add_segment(len);
+        }
+    }
+
     /// Writes elements for as long as the last segment has room. Its end is kept in a register meanwhile.
     #[inline]
     fn fill(&self, values: &mut impl Iterator<Item = T>) {
@@ -248,7 +266,17 @@ impl<T> Header<T> {
         if size_of::<T>() == 0 {
             return Err(too_long::<T>(usize::MAX));
         }
-        let (segment, len) = self.try_make_segment()?;
+        // Near a limit, a single element may still fit.
+        let added = self.try_add_segment(self.next_len());
+        let added = added.or_else(|_| self.try_add_segment(1));
+        added.inspect_err(|error| self.arena().count_refusal(error))
+    }
+
+    /// Adds a segment with room for `len` elements. A refusal is not counted.
+    #[cold]
+    #[inline(never)]
+    fn try_add_segment(&self, len: usize) -> Result<(), ArenaError> {
+        let segment = Segment::try_new(self.arena(), len)?;
         let start = Segment::start(segment).as_ptr();
         // Read only now: a user's global allocator may have pushed to this batch meanwhile.
         match self.last.get() {
@@ -267,20 +295,12 @@ impl<T> Header<T> {
         Ok(())
     }
 
-    /// Makes a segment, and returns how many elements it has room for.
-    fn try_make_segment(&self) -> Result<(NonNull<Segment<T>>, usize), ArenaError> {
+    fn arena(&self) -> &FrameArena {
         // SAFETY:
         // - the arena is in place while the collector, and with it the arenas, are borrowed;
         // - this is the thread that owns it: a batch is not `Send`, and the collector's own `push`
         //   finds the calling thread's batch.
-        let arena = unsafe { self.arena.as_ref() };
-        let len = self.next_len();
-        let made = Segment::try_new(arena, len).map(|segment| (segment, len));
-        match made {
-            // Near a limit, a single element may still fit.
-            Err(_) if len > 1 => Ok((Segment::try_new(arena, 1)?, 1)),
-            made => made,
-        }
+        unsafe { self.arena.as_ref() }
     }
 
     fn next_len(&self) -> usize {
@@ -326,7 +346,8 @@ impl<T> Segment<T> {
         let layout = elements.and_then(|elements| Layout::new::<Self>().extend(elements));
         let (layout, offset) = layout.map_err(|_| too_long::<T>(len))?;
         debug_assert_eq!(offset, Self::OFFSET);
-        let segment = arena.try_alloc_layout(layout)?.cast::<Self>();
+        let segment = arena.try_alloc_uncounted(layout, Purpose::Fixed)?;
+        let segment = segment.cast::<Self>();
         let empty = Self {
             next: Cell::new(None),
             end: Cell::new(ptr::null_mut()),

@@ -10,13 +10,13 @@ use foldhash::fast::FixedState;
 
 use super::FrameCollector;
 use super::cells::{Cells, Flat, Within, sort_each};
-use crate::arena::too_long;
 use crate::containers::{FrameVec, or_fail};
 use crate::error::ArenaError;
 use crate::handles::FrameHandle;
 
-/// The fewest slots of a table; a power of two. At least half of all slots stay empty.
-const LEAST_SLOTS: usize = 16;
+/// The slots of a new table, which fit into the first-level cache; a power of two. At least half of all slots stay
+/// empty.
+const FIRST_SLOTS: usize = 8192;
 
 /// Elements in one list for each key: made by [`FrameCollector::share_cell_map`].
 ///
@@ -179,17 +179,17 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     {
         let arenas = self.arenas;
         let (arena, scratch) = (arenas.local(), arenas.scratch());
-        // If most keys are unique, the table grows once.
-        let len = self.try_count_in_cells()?.max(LEAST_SLOTS);
-        let first_slots = len.checked_next_power_of_two();
+        let len = self.try_count_in_cells()?;
         let mut slots = scratch.vec();
-        slots.try_resize(first_slots.ok_or(too_long::<T>(usize::MAX))?, 0_u32)?;
+        slots.try_resize(slots_for(len).min(FIRST_SLOTS), 0_u32)?;
+        let mut seen = 0;
         let mut keys = scratch.vec();
         let mut ends = scratch.vec();
         ends.try_push(0)?;
         let mut list = arena.vec();
         self.try_gather_cells(&mut list, &mut ends, |value, ends| {
             let key = key_of(value);
+            seen += 1;
             match find(&slots, &keys, &key) {
                 Ok(cell) => Ok(cell),
                 Err(slot) => {
@@ -198,7 +198,10 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                     keys.try_push(key)?;
                     slots[slot] = keys.len() as u32;
                     if 2 * keys.len() > slots.len() {
-                        try_grow(&mut slots, &keys)?;
+                        // If new keys come as often as so far, the table does not grow again. `max` is for a
+                        // product that saturates.
+                        let expected = keys.len().saturating_mul(len) / seen;
+                        try_grow(&mut slots, &keys, expected.max(keys.len()))?;
                     }
                     Ok(cell)
                 }
@@ -239,12 +242,23 @@ fn find<K: Borrow<Q>, Q: Hash + Eq + ?Sized>(
     }
 }
 
-/// Doubles the table, and inserts all keys again.
+/// Returns the number of slots for this many keys, which is a power of two. If that is too large for a number, the
+/// result is too large for memory.
+fn slots_for(keys: usize) -> usize {
+    let slots = keys.max(1).checked_mul(2);
+    let slots = slots.and_then(usize::checked_next_power_of_two);
+    slots.unwrap_or(usize::MAX)
+}
+
+/// Replaces the table with a larger one, for `expected` keys, and inserts all keys again.
 #[cold]
 #[inline(never)]
-fn try_grow<K: Hash>(slots: &mut FrameVec<'_, u32>, keys: &[K]) -> Result<(), ArenaError> {
-    let len = slots.len().checked_mul(2);
-    let len = len.ok_or_else(|| too_long::<u32>(slots.len()))?;
+fn try_grow<K: Hash>(
+    slots: &mut FrameVec<'_, u32>,
+    keys: &[K],
+    expected: usize,
+) -> Result<(), ArenaError> {
+    let len = slots_for(expected);
     slots.clear();
     slots.try_resize(len, 0)?;
     for (cell, key) in (1..).zip(keys) {

@@ -11,6 +11,7 @@ use super::{FrameCollector, drop_each};
 use crate::arena::{FrameArena, too_long};
 use crate::containers::FrameVec;
 use crate::error::ArenaError;
+use crate::handles::FrameHandle;
 use crate::panics::FirstPanic;
 
 /// The most sorted runs that are merged. If there are more, all elements are sorted.
@@ -87,6 +88,48 @@ impl<'r, T> sealed::Target<T> for &'r mut [MaybeUninit<T>] {
     }
 }
 
+impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
+    /// Shares all elements, in the order of `compare`. They are shared in place if they lie in one piece of the
+    /// calling thread's arena.
+    ///
+    /// Not in another thread's arena: a handle keeps the memory of the arena that made it, and only the owner of
+    /// an arena can make one.
+    #[track_caller]
+    pub(super) fn try_share_list(
+        mut self,
+        compare: Option<impl FnMut(&T, &T) -> Ordering>,
+    ) -> Result<FrameHandle<[T]>, ArenaError> {
+        let arena = self.arenas.local();
+        let Some(mut values) = self.only_slice_in(arena) else {
+            let mut list = arena.vec();
+            self.try_gather(&mut list, compare)?;
+            return list.try_share();
+        };
+        let room = arena.try_room_for_drop::<T>()?;
+        if let Some(compare) = compare {
+            // SAFETY:
+            // - the elements were written, and the collector is not used meanwhile;
+            // - a sort that panics leaves each of them in place once, for the collector to drop.
+            unsafe { values.as_mut() }.sort_unstable_by(compare);
+        }
+        self.registered.clear();
+        // SAFETY:
+        // - the room was taken from this arena for `T`;
+        // - the elements lie in memory of this arena, and the collector has just forgotten them.
+        Ok(unsafe { arena.share_leaked(values, values, room) })
+    }
+
+    /// Returns the elements, if they are one slice in this arena.
+    fn only_slice_in(&mut self, arena: &FrameArena) -> Option<NonNull<[T]>> {
+        let mut all = self.batches().flat_map(|batch| {
+            let is_own = ptr::eq(batch.arena.as_ptr(), arena);
+            batch.slices().map(move |slice| (is_own, slice))
+        });
+        let (is_own, slice) = all.next()?;
+        (is_own && all.next().is_none()).then_some(slice)
+    }
+}
+
 impl<T: Send> FrameCollector<'_, T> {
     /// Moves all elements to `target`, in the order of `compare`. Without `compare`, numbered batches come first,
     /// in the order of their numbers, and then the others in arbitrary order.
@@ -148,12 +191,16 @@ impl<T: Send> FrameCollector<'_, T> {
         let len = self.try_count_in_cells()?;
         let scratch = self.arenas.scratch();
         let parts = self.try_list(&scratch)?;
-        let mut cells = scratch.try_vec_with_capacity(len)?;
+        let mut cells = scratch.vec();
+        cells.try_resize(len, 0_u32)?;
+        let mut rest = &mut cells[..];
         for values in parts.iter().flat_map(Part::slices) {
-            for value in values {
+            let (cells, others) = rest.split_at_mut(values.len());
+            rest = others;
+            for (value, number) in values.iter().zip(cells) {
                 let cell = assign(value, ends)?;
                 ends[cell + 1] += 1;
-                cells.push(cell as u32);
+                *number = cell as u32;
             }
         }
         let mut sum = 0;

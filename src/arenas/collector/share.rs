@@ -22,9 +22,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// Shares as [`share`](Self::share) does, or returns an error and drops the elements.
     #[track_caller]
     pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError> {
-        let mut list = self.arenas.local().vec();
-        self.try_gather(&mut list, unsorted())?;
-        list.try_share()
+        self.try_share_list(unsorted())
     }
 
     /// Makes one sorted list of all elements and shares it. The list does not depend on which worker was
@@ -72,9 +70,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         self,
         compare: impl FnMut(&T, &T) -> Ordering,
     ) -> Result<FrameHandle<[T]>, ArenaError> {
-        let mut list = self.arenas.local().vec();
-        self.try_gather(&mut list, Some(compare))?;
-        list.try_share()
+        self.try_share_list(Some(compare))
     }
 }
 
