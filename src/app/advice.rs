@@ -7,7 +7,7 @@ use super::Bytes;
 use super::report::ArenaReport;
 use crate::arenas::TaskFigures;
 use crate::error::{Count, enough_for};
-use crate::settings::{FrameArenaSettings, LivesFor};
+use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings, LivesFor};
 
 /// The figures of a run from which settings are derived. Its text is the advice.
 #[derive(Default)]
@@ -51,9 +51,8 @@ impl Advice {
         let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
         self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
         // A level that ended has given its blocks back. It had at least one per active worker.
-        let blocks_bytes = usage
-            .active_workers
-            .saturating_mul(report.settings.block_bytes);
+        let first_bytes = report.settings.block_bytes.min(FIRST_BLOCK_BYTES);
+        let blocks_bytes = usage.active_workers.saturating_mul(first_bytes);
         let reserved_bytes = so_far.reserved_bytes.max(usage.reserved_bytes);
         let needed_bytes = report.totals.peak_bytes.max(blocks_bytes);
         self.reserved_bytes = self.reserved_bytes.max(reserved_bytes).max(needed_bytes);
@@ -96,7 +95,7 @@ impl Advice {
                 f,
                 "// Tasks held up to {}: at most {} and {} at once.",
                 Bytes(bytes),
-                Count(arenas as u64, "running task"),
+                Count(arenas as u64, "task arena"),
                 Count(results as u64, "task result"),
             )?;
         }
@@ -107,11 +106,16 @@ impl Advice {
         let counts = self.periods_by_peak.iter().enumerate();
         let mut comma = "";
         for (class, count) in counts.filter(|&(_, &count)| count > 0) {
-            // The upper bound of the class: 0, 1, 2, 4, and so on.
+            // The upper bound of the class: 1, 2, 4, and so on.
             let most = 1_usize.checked_shl(class.saturating_sub(1) as u32);
-            let bytes = if class == 0 { Some(0) } else { most };
-            let bytes = Bytes(bytes.unwrap_or(usize::MAX));
-            write!(f, "{comma} {count} up to {bytes}")?;
+            match class {
+                0 => write!(f, "{comma} {count} without an allocation")?,
+                _ => write!(
+                    f,
+                    "{comma} {count} up to {}",
+                    Bytes(most.unwrap_or(usize::MAX))
+                )?,
+            }
             comma = ",";
         }
         writeln!(f)

@@ -135,7 +135,7 @@ impl fmt::Display for Line<'_> {
             (figures.refusals, "refused allocation"),
             (figures.stale_panics, "stale panic"),
             (usage.parked as u64, "parked generation"),
-            (usage.task_arenas as u64, "running task"),
+            (usage.task_arenas as u64, "task arena"),
             (usage.task_results as u64, "task result"),
         ] {
             if count > 0 {

@@ -78,7 +78,8 @@ pub(super) type Sinks<'w> = (
     Option<Res<'w, Time<Real>>>,
 );
 
-/// Adds the arenas of a pace unless they exist, and adds them to the report if they are to be in it.
+/// Adds the arenas of a pace unless they exist, and adds them to the report if they are to be in it. Existing
+/// arenas keep their settings; other ones that the plugin has are reported, because they have no effect.
 pub(super) fn add_arenas<R: Paced>(
     app: &mut App,
     settings: &FrameArenaSettings,
@@ -86,8 +87,18 @@ pub(super) fn add_arenas<R: Paced>(
 ) {
     let mut all = app.world_mut().get_resource_or_init::<FrameArenaReport>();
     all.swapped.push(TypeId::of::<R>());
-    if !app.world().contains_resource::<R>() {
-        app.insert_resource(R::with_settings(settings.clone()));
+    match app.world().get_resource::<R>() {
+        None => _ = app.insert_resource(R::with_settings(settings.clone())),
+        Some(arenas) => {
+            let is_used = arenas.arenas().settings() == settings;
+            if !is_used && *settings != FrameArenaSettings::default() {
+                warn!(
+                    "{} existed before their plugin, so its settings have no effect: let the plugin insert \
+                     the resource, or give the settings to the resource",
+                    Arenas(R::pace())
+                );
+            }
+        }
     }
     if let Some(report) = report {
         FrameArenaReport::add(app.world_mut(), R::key(), report);

@@ -173,7 +173,8 @@ impl<T: 'static> TwoFrames<T> {
     }
 
     /// Compares the two lists in one pass, without allocating; see [`changes`]. Call it after
-    /// [`set`](Self::set), in the same period: a period without a new list has no changes.
+    /// [`set`](Self::set), in the same period, with the arenas in which the lists were made: a period without a
+    /// new list has no changes.
     ///
     /// If the old list is stale or unset, all elements are [`Added`](Change::Added);
     /// [`has_gap`](Self::has_gap) distinguishes the two cases.

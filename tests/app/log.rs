@@ -184,7 +184,7 @@ fn tasks_are_logged_with_their_results_and_their_memory() {
     assert_eq!(usage.task_bytes, 16 << 10);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
-        lines[0].ends_with(", peak 8 B, 2 running tasks, 1 task result, 16 KiB of tasks"),
+        lines[0].ends_with(", peak 8 B, 2 task arenas, 1 task result, 16 KiB of tasks"),
         "{lines:?}"
     );
     drop((running, result));
@@ -199,7 +199,7 @@ fn the_tasks_of_a_level_are_logged_while_it_runs() {
     running.share([0_u8; 1000]);
     assert_eq!(
         frame(&mut app),
-        ["INFO Dungeon arenas: 0 B of 8.0 KiB so far, 1 running task, 8.0 KiB of tasks"]
+        ["INFO Dungeon arenas: 0 B of 8.0 KiB so far, 1 task arena, 8.0 KiB of tasks"]
     );
     assert_eq!(frame(&mut app), [""; 0], "nothing has changed");
     let list = running.share(1);
@@ -233,7 +233,7 @@ fn a_level_that_leaves_a_task_behind_is_logged_with_the_memory_of_the_task() {
         lines,
         [
             "INFO Dungeon arenas: 98 KiB used, 8.0 KiB still reserved, on 1 worker, peak 98 KiB, \
-             1 running task, 8.0 KiB of tasks"
+             1 task arena, 8.0 KiB of tasks"
         ]
     );
     drop(running);

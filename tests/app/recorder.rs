@@ -133,7 +133,7 @@ fn the_settings_have_room_for_what_was_refused() {
         advice.contains("// A limit refused allocations of up to 60 KiB."),
         "{advice}"
     );
-    // A block of 128 KiB was reserved.
+    // A block of 64 KiB was reserved.
     assert!(
         advice.contains("budget_bytes: Some(256 << 10),"),
         "{advice}"
@@ -281,12 +281,12 @@ fn the_settings_of_a_level_keep_what_its_plugin_set() {
     let (_, level) = advice.split_once("// Level arenas").expect("it was used");
     assert_eq!(
         level,
-        ", after 2 periods: 1 worker, 1 generation, up to 128 KiB reserved. The busiest worker took 1000 B.
+        ", after 2 periods: 1 worker, 1 generation, up to 8.0 KiB reserved. The busiest worker took 1000 B.
 // Periods by peak: 2 up to 1.0 KiB
 let plugin = FrameArenaPacePlugin::<Level>::ending_with(Update);
 app.add_plugins(FrameArenaPacePlugin {
     settings: FrameArenaSettings {
-        budget_bytes: Some(256 << 10),
+        budget_bytes: Some(16 << 10),
         trim_after_periods: Some(0),
         // Nothing was kept for a later period.
         lives_for: LivesFor::OnePeriod,
@@ -307,7 +307,7 @@ fn periods_are_counted_by_the_power_of_two_of_their_peak() {
         app.update();
     }
     let advice = app.world().resource::<FrameArenaRecorder>().advice();
-    let expected = "// Periods by peak: 1 up to 0 B, 1 up to 8 B, 1 up to 16 B, 2 up to 32 B, 1 up to 64 B, \
+    let expected = "// Periods by peak: 1 without an allocation, 1 up to 8 B, 1 up to 16 B, 2 up to 32 B, 1 up to 64 B, \
                     1 up to 8.0 KiB, 1 up to 16 KiB\n";
     assert!(advice.contains(expected), "{advice}");
 }
@@ -434,7 +434,7 @@ fn tasks_are_recorded_with_their_results_and_their_memory() {
     let advice = recorder.advice();
     assert!(
         advice.contains(
-            "// Tasks held up to 16 KiB: at most 2 running tasks and 1 task result at once."
+            "// Tasks held up to 16 KiB: at most 2 task arenas and 1 task result at once."
         ),
         "{advice}"
     );
@@ -542,7 +542,7 @@ fn a_level_of_which_tasks_alone_were_used_is_recorded_while_it_runs() {
     assert!(line.ends_with(",1,0,8192"), "{line}");
     let advice = recorder.advice();
     assert!(
-        advice.contains("// Tasks held up to 8.0 KiB: at most 1 running task and 0 task results"),
+        advice.contains("// Tasks held up to 8.0 KiB: at most 1 task arena and 0 task results"),
         "{advice}"
     );
     drop(running);

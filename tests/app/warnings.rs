@@ -458,3 +458,29 @@ fn lists_of_levels_that_are_given_back_are_not_warned_of() {
     });
     assert_eq!(log, [""; 0]);
 }
+
+#[test]
+fn settings_of_a_plugin_that_finds_arenas_are_reported_as_unused() {
+    let budget = |bytes| FrameArenaSettings {
+        budget_bytes: bytes,
+        ..Default::default()
+    };
+    // What the resource has, what the plugin has, and whether the plugin's are lost.
+    for (own, plugins, is_lost) in [
+        (None, Some(1 << 20), true),
+        (Some(1 << 21), Some(1 << 20), true),
+        (Some(1 << 20), Some(1 << 20), false),
+        (Some(1 << 20), None, false),
+    ] {
+        let log = logged(|| {
+            App::new()
+                .insert_resource(FrameArenas::new(budget(own)))
+                .add_plugins(FrameArenaPlugin {
+                    settings: budget(plugins),
+                    ..Default::default()
+                });
+        });
+        let found = lines_with(&log, "settings have no effect").len();
+        assert_eq!(found, usize::from(is_lost), "{own:?}, {plugins:?}: {log:?}");
+    }
+}

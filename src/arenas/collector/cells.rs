@@ -150,7 +150,8 @@ impl<T> Cells<T> {
         let product = size
             .iter()
             .try_fold(1, |cells: usize, n| cells.checked_mul(*n));
-        assert_eq!(product, Some(len), "a grid of {size:?} has {len} cells");
+        let is_grid = product == Some(len);
+        assert!(is_grid, "these are {len} cells, not a grid of {size:?}");
         let [width, height, depth] = std::array::from_fn(|axis| *size.get(axis).unwrap_or(&1));
         let [x, y, z] = [cell % width, cell / width % height, cell / width / height];
         let near = |at: usize, size: usize| at.saturating_sub(1)..size.min(at + 2);
