@@ -39,10 +39,11 @@ impl FrameArena {
         let Some(request) = sizes.next(self.chain.len(), size, align, purpose) else {
             return Err(ArenaError::AllocationFailed { requested: size });
         };
-        if let Some(memory) = self.take_from_open_block(layout, purpose) {
+        let remaining = self.limit_bytes - self.used_now();
+        if let Some(memory) = self.take_from_open_block(layout, purpose, remaining) {
             return Ok(memory);
         }
-        self.check_limit(request, layout)?;
+        self.check_limit(request, layout, remaining)?;
         let mut block = match self.store.take_free(request) {
             Some(block) => block,
             None => self.new_block(request, layout)?,
@@ -61,12 +62,17 @@ impl FrameArena {
 
     /// Takes memory from a block that was left with enough room. A list gets room to grow there, or none.
     #[inline]
-    fn take_from_open_block(&self, layout: Layout, purpose: Purpose) -> Option<NonNull<u8>> {
+    fn take_from_open_block(
+        &self,
+        layout: Layout,
+        purpose: Purpose,
+        remaining: usize,
+    ) -> Option<NonNull<u8>> {
         // A cursor is less aligned than the start of a block, so more padding may be needed.
         let padding = layout.align().saturating_sub(bump::CURSOR_ALIGN);
         let needed_bytes = bump::round_up(layout.size()).checked_add(padding)?;
         // Checked first: if the allocation were refused, the newest one would lie in a block that was left.
-        if needed_bytes > self.limit_bytes - self.used_now() {
+        if needed_bytes > remaining {
             return None;
         }
         let bytes = match purpose {
@@ -98,17 +104,22 @@ impl FrameArena {
             }
         };
         // A user's global allocator may have used this arena in the meantime.
-        if let Err(error) = self.check_limit(request, layout) {
+        let remaining = self.limit_bytes - self.used_now();
+        if let Err(error) = self.check_limit(request, layout, remaining) {
             self.store.returning().put(block);
             return Err(error);
         }
         Ok(block)
     }
 
-    /// Checks that the worker's limit has room for a request.
+    /// Checks that a request fits into the remaining bytes of the worker's limit.
     #[inline]
-    fn check_limit(&self, request: Request, layout: Layout) -> Result<(), ArenaError> {
-        let remaining = self.limit_bytes - self.used_now();
+    fn check_limit(
+        &self,
+        request: Request,
+        layout: Layout,
+        remaining: usize,
+    ) -> Result<(), ArenaError> {
         if request.data_bytes() > remaining {
             let bytes = self.limit_bytes;
             return Err(self.exhausted(layout, remaining, ArenaLimit::Worker { bytes }));

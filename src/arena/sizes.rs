@@ -134,12 +134,16 @@ impl Sizes {
                 wanted_bytes: bytes,
             });
         }
-        let bytes = match purpose {
-            Purpose::Fixed => needed_bytes.next_power_of_two(),
+        let room_bytes = match purpose {
+            Purpose::Fixed => needed_bytes,
             // The list can double once more in place.
-            Purpose::Growing => (2 * needed_bytes).next_power_of_two(),
+            Purpose::Growing => 2 * needed_bytes,
         };
-        let bytes = bytes.max(self.graded_bytes(count)).min(self.ordinary_bytes);
+        let bytes = match self.graded_bytes(count) {
+            bytes if bytes >= room_bytes => bytes,
+            // At most an ordinary block: larger requests were answered above.
+            _ => room_bytes.next_power_of_two(),
+        };
         // An arena with many blocks has outgrown the caches, and a spike should not call the global allocator
         // hundreds of times.
         let shift = match count {

@@ -230,7 +230,9 @@ impl<T> Header<T> {
         let room = bytes.checked_div(size_of::<T>());
         if room.is_some_and(|room| room < len) {
             // Without it, the elements go to segments of the usual size.
-            let _refused = self.try_add_segment(len);
+            if let Ok(segment) = Segment::try_new(self.arena(), len) {
+                self.add(segment, len);
+            }
         }
     }
 
@@ -266,17 +268,21 @@ impl<T> Header<T> {
         if size_of::<T>() == 0 {
             return Err(too_long::<T>(usize::MAX));
         }
-        // Near a limit, a single element may still fit.
-        let added = self.try_add_segment(self.next_len());
-        let added = added.or_else(|_| self.try_add_segment(1));
-        added.inspect_err(|error| self.arena().count_refusal(error))
+        let (arena, len) = (self.arena(), self.next_len());
+        match Segment::try_new(arena, len) {
+            Ok(segment) => self.add(segment, len),
+            // Near a limit, a single element may still fit.
+            Err(_) => {
+                let segment = Segment::try_new(arena, 1);
+                let segment = segment.inspect_err(|error| arena.count_refusal(error))?;
+                self.add(segment, 1);
+            }
+        }
+        Ok(())
     }
 
-    /// Adds a segment with room for `len` elements. A refusal is not counted.
-    #[cold]
-    #[inline(never)]
-    fn try_add_segment(&self, len: usize) -> Result<(), ArenaError> {
-        let segment = Segment::try_new(self.arena(), len)?;
+    /// Adds a segment with room for `len` elements.
+    fn add(&self, segment: NonNull<Segment<T>>, len: usize) {
         let start = Segment::start(segment).as_ptr();
         // Read only now: a user's global allocator may have pushed to this batch meanwhile.
         match self.last.get() {
@@ -292,7 +298,6 @@ impl<T> Header<T> {
         self.end.set(start);
         // SAFETY: the segment was made for `len` elements.
         self.limit.set(unsafe { start.add(len) });
-        Ok(())
     }
 
     fn arena(&self) -> &FrameArena {
