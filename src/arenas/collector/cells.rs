@@ -137,7 +137,8 @@ impl<T> Cells<T> {
     /// assert!(grid.around(6, [5, 4]).eq(&[0, 1, 2, 5, 6, 7, 10, 11, 12]));
     /// assert!(grid.around(4, [5, 4]).eq(&[3, 4, 8, 9]));
     /// ```
-    #[inline]
+    // The size is usually a constant, which saves the divisions.
+    #[inline(always)]
     #[track_caller]
     pub fn around<const N: usize>(
         &self,
