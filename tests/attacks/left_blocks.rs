@@ -249,3 +249,35 @@ fn what_has_no_size_outlives_the_block_it_seems_to_lie_in() {
     (0..3).for_each(|_| arenas.swap());
     assert_eq!(DROPS.load(SeqCst), 1);
 }
+
+#[test]
+fn the_figures_are_those_of_what_a_list_holds_after_it_has_moved() {
+    let limit = 96 << 10;
+    let mut arena = FrameArena::with_settings(&FrameArenaSettings {
+        worker_limit_bytes: Some(limit),
+        ..blocks_of(BLOCK_BYTES)
+    });
+    for _ in 0..3 {
+        let (mut list, mut moves) = (arena.vec::<u64>(), 0);
+        let refused = loop {
+            let (place, before) = (list.as_ptr(), 8 * list.capacity());
+            if let Err(error) = list.try_push(list.len() as u64) {
+                break error;
+            }
+            let bytes = 8 * list.capacity();
+            assert_eq!(arena.used_bytes(), bytes);
+            if place != list.as_ptr() && before > BLOCK_BYTES {
+                moves += 1;
+                assert_eq!(arena.peak_bytes(), before + bytes, "both at once");
+                assert!(arena.held_bytes() <= BLOCK_BYTES + 64 * bytes);
+            }
+        };
+        assert!(moves > 0 && list.iter().copied().eq(0..list.len() as u64));
+        assert!(refused.to_string().contains("worker"), "{refused}");
+        drop(list);
+        assert_eq!(arena.used_bytes(), 0);
+        assert!(arena.peak_bytes() <= limit);
+        arena.reset();
+        assert!(arena.held_bytes() <= BLOCK_BYTES);
+    }
+}
