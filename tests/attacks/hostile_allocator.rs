@@ -17,6 +17,8 @@ pub(crate) enum Trick {
     CallBack(usize, fn()),
     /// It calls back whenever memory is allocated or freed, unless that is within a call back.
     EachCall(fn()),
+    /// It calls back whenever memory is freed, unless that is within a call back.
+    EachFree(fn()),
     /// It serves chunks from one block, side by side, each below the last.
     Downwards(*mut u8),
     /// It serves chunks from one block, side by side, each above the last.
@@ -60,6 +62,14 @@ fn call_back_each_time() {
     }
 }
 
+fn call_back_when_freed() {
+    if let Trick::EachFree(call) = TRICK.get() {
+        TRICK.set(Trick::None);
+        call();
+        TRICK.set(Trick::EachFree(call));
+    }
+}
+
 fn call_back(layout: Layout) {
     call_back_each_time();
     if let Trick::CallBack(align, call) = TRICK.get()
@@ -94,6 +104,7 @@ unsafe impl GlobalAlloc for Hostile {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         call_back_each_time();
+        call_back_when_freed();
         let is_neighbour = matches!(TRICK.get(), Trick::Downwards(_) | Trick::Upwards(_));
         if layout.align() == BLOCK_ALIGN && is_neighbour {
             return;

@@ -17,6 +17,8 @@ mod free_lists;
 mod gathered;
 mod held;
 mod hostile_allocator;
+mod in_place;
+mod left_blocks;
 #[cfg(feature = "bevy")]
 mod paces;
 mod reentry;

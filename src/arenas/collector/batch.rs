@@ -229,7 +229,9 @@ impl<T> Header<T> {
         let bytes = self.limit.get().addr() - self.end.get().addr();
         let room = bytes.checked_div(size_of::<T>());
         if room.is_some_and(|room| room < len) {
-            // Without it, the elements go to segments of the usual size.
+            // Not less than usual: otherwise short iterators would get a segment each.
+            let len = len.max(self.next_len());
+            // If it is refused, the elements are pushed one by one.
             if let Ok(segment) = Segment::try_new(self.arena(), len) {
                 self.add(segment, len);
             }
@@ -401,6 +403,16 @@ mod tests {
         assert_eq!(error, too_long::<()>(len));
         let error = full().try_share_cell_map(refused).expect_err("too many");
         assert_eq!(error, too_long::<()>(len));
+    }
+
+    #[test]
+    fn short_iterators_of_known_length_go_to_segments_of_the_usual_size() {
+        let arena = FrameArena::new(1 << 20);
+        let header = Header::new(&arena, Kind::Any);
+        (0..100).for_each(|n| Batch::new(&header).extend([n, n + 1_u64]));
+        assert!(header.slices().map(NonNull::len).eq([32, 64, 104]));
+        Batch::new(&header).extend(0..1000);
+        assert!(header.slices().map(NonNull::len).eq([32, 64, 104, 1000]));
     }
 
     #[test]
