@@ -147,6 +147,53 @@ fn a_target_that_has_no_room_takes_nothing_and_one_with_room_takes_all() {
     assert!(panics(|| collector.gather_into(&mut list)));
 }
 
+/// An iterator whose size hint is exact and wrong, and which does anything before it yields an element.
+struct Promise<F>(usize, usize, F);
+
+impl<F: FnMut(usize) -> Element> Iterator for Promise<F> {
+    type Item = Element;
+
+    fn next(&mut self) -> Option<Element> {
+        self.1 = self.1.checked_sub(1)?;
+        Some((self.2)(self.1))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.0, Some(self.0))
+    }
+}
+
+#[test]
+fn an_iterator_may_lie_about_its_length_panic_and_add_to_the_same_collector() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    for claimed in [0, 1, 3, 40, 1000, usize::MAX / 64, usize::MAX] {
+        for (count, bomb) in [(0, 0), (1, 0), (40, 0), (40, 40), (40, 17), (300, 1)] {
+            let mut arenas = FrameArenas::new(blocks_of(256));
+            let collector = arenas.collector();
+            let element = |n| Element(n, Some(drops.clone()));
+            let mut batch = collector.batch();
+            batch.push(element(count));
+            let made = AtomicUsize::new(1);
+            let liar = Promise(claimed, count, |n| {
+                assert_ne!(n + 1, bomb, "expected");
+                collector.push(element(n));
+                collector.batch().extend([element(n)]);
+                arenas.local().alloc([0xEE_u8; 100]);
+                made.fetch_add(3, SeqCst);
+                element(n)
+            });
+            assert_eq!(panics(|| batch.extend(liar)), bomb != 0 && bomb <= count);
+            let list = collector.share_sorted_by(|a, b| b.0.cmp(&a.0));
+            let numbers = arenas[list].iter().map(|it| it.0);
+            let threefold = (0..count).rev().flat_map(|n| [n; 3]);
+            let expected = [count].into_iter().chain(threefold).take(made.load(SeqCst));
+            assert!(numbers.eq(expected), "{claimed}, {count}, {bomb}");
+            (0..3).for_each(|_| arenas.swap());
+            assert_eq!(Arc::strong_count(&drops), 1);
+        }
+    }
+}
+
 /// A key whose hash and equality depend on how often they were asked for.
 struct Liar(usize);
 

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use allocator_api2::alloc::Allocator;
-use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, FrameVec};
-use bevy_frame_arena::{FrameString, TaskArena};
+use bevy_frame_arena::{
+    FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameVec, TaskArena,
+};
 
 use crate::common::droppy::Droppy;
 use crate::common::settings::blocks_of;
@@ -26,9 +27,8 @@ struct Page(u8);
 enum Thing<'a> {
     Bytes(FrameVec<'a, u8>),
     Pages(FrameVec<'a, Page>),
-    Text(FrameString<'a>),
     Foreign(allocator_api2::vec::Vec<u16, &'a FrameArena>),
-    Box(bevy_frame_arena::FrameBox<'a, [u8; 40]>),
+    Box(FrameBox<'a, [u8; 40]>),
     Shared(FrameHandle<[u8]>),
     /// Dropped at the recycle, from a record in the arena.
     Counted(FrameHandle<[Droppy]>),
@@ -39,10 +39,9 @@ impl<'a> Thing<'a> {
         match kind {
             0 => Self::Bytes(arena.vec()),
             1 => Self::Pages(arena.vec()),
-            2 => Self::Text(arena.string()),
-            3 => Self::Foreign(allocator_api2::vec::Vec::new_in(arena)),
-            4 => Self::Box(arena.boxed([n; 40])),
-            5 => Self::Shared(arena.share_iter((0..n).map(|_| n))),
+            2 => Self::Foreign(allocator_api2::vec::Vec::new_in(arena)),
+            3 => Self::Box(arena.boxed([n; 40])),
+            4 => Self::Shared(arena.share_iter((0..n).map(|_| n))),
             _ => Self::Counted(arena.share_iter((0..n % 4).map(|_| Droppy(drops.clone(), false)))),
         }
     }
@@ -51,7 +50,6 @@ impl<'a> Thing<'a> {
         match self {
             Self::Bytes(list) => list.resize(list.len() + count, n),
             Self::Pages(list) => list.resize(list.len() + count / 64, Page(n)),
-            Self::Text(text) => (0..count).for_each(|_| text.push(char::from(n % 64))),
             Self::Foreign(list) => list.resize(list.len() + count, n.into()),
             Self::Box(_) | Self::Shared(_) | Self::Counted(_) => {}
         }
@@ -61,7 +59,6 @@ impl<'a> Thing<'a> {
         assert!(match self {
             Self::Bytes(list) => list.iter().all(|&it| it == n),
             Self::Pages(list) => list.iter().all(|&it| it == Page(n)),
-            Self::Text(text) => text.bytes().all(|it| it == n % 64),
             Self::Foreign(list) => list.iter().all(|&it| it == n.into()),
             Self::Box(value) => **value == [n; 40],
             Self::Shared(list) => arena
@@ -83,8 +80,8 @@ fn churn(arenas: &[&FrameArena], steps: usize, seed: u32, drops: &Arc<AtomicUsiz
     for step in 0..steps {
         let (n, arena) = (step as u8, arenas[random(arenas.len())]);
         match random(16) {
-            kind @ 0..7 => things.push((n, arena, Thing::new(arena, kind, n, drops))),
-            7..9 if things.len() > 4 => drop(things.swap_remove(random(things.len()))),
+            kind @ 0..6 => things.push((n, arena, Thing::new(arena, kind, n, drops))),
+            6..8 if things.len() > 4 => drop(things.swap_remove(random(things.len()))),
             _ if things.is_empty() => {}
             _ => {
                 let at = random(things.len());

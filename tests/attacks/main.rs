@@ -17,7 +17,6 @@ mod free_lists;
 mod gathered;
 mod held;
 mod hostile_allocator;
-mod in_place;
 mod left_blocks;
 #[cfg(feature = "bevy")]
 mod paces;
