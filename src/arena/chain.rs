@@ -107,12 +107,13 @@ impl Chain {
     /// moved to the active block.
     ///
     /// Returns the block if nothing else is in it and it is larger than `kept_bytes`. So of a list that grows,
-    /// only the last block is held.
+    /// only the last block is held. At most `limit_bytes` may be used in all blocks together.
     pub(super) fn free_left(
         &self,
+        cursor: &Cursor,
         allocation: NonNull<u8>,
         bytes: usize,
-        kept_bytes: usize,
+        (kept_bytes, limit_bytes): (usize, usize),
     ) -> Option<Block> {
         self.with(|blocks| {
             let left = blocks.second_mut()?;
@@ -122,18 +123,24 @@ impl Chain {
             if allocation.addr().get() + bytes != end {
                 return None;
             }
-            self.closed_bytes
-                .store(self.closed_bytes() - bytes, Relaxed);
+            let closed_bytes = self.closed_bytes() - bytes;
+            self.closed_bytes.store(closed_bytes, Relaxed);
             // The block's own pointer may also access the padding.
             let freed = left.start().wrapping_add(used_bytes - bytes);
             poison::mark_dead(freed, bytes);
-            if bytes < used_bytes || left.bytes() <= kept_bytes {
+            let emptied = if bytes < used_bytes || left.bytes() <= kept_bytes {
                 self.leave(left, used_bytes - bytes);
-                return None;
+                None
+            } else {
+                self.held_bytes
+                    .store(self.held_bytes() - left.bytes(), Relaxed);
+                blocks.remove_second()
+            };
+            // The limit has room for the freed bytes again.
+            if let Some(active) = blocks.top_mut() {
+                cursor.enter(active, cursor.used_bytes(), limit_bytes - closed_bytes);
             }
-            self.held_bytes
-                .store(self.held_bytes() - left.bytes(), Relaxed);
-            blocks.remove_second()
+            emptied
         })
     }
 

@@ -198,3 +198,22 @@ fn lists_share_no_memory_with_the_global_allocators_own() {
         });
     });
 }
+
+#[test]
+fn a_list_that_has_moved_grows_up_to_the_limit() {
+    let arena = FrameArena::with_settings(&FrameArenaSettings {
+        worker_limit_bytes: Some(4000),
+        ..blocks_of(256)
+    });
+    let mut list = arena.vec_with_capacity::<u8>(1200);
+    list.resize(1200, 7);
+    // While it moves, it is in use twice: 3,600 bytes.
+    list.try_reserve(1200).expect("it fits into the limit");
+    list.resize(2400, 7);
+    list.try_reserve(600)
+        .expect("the memory that it left is free");
+    list.resize(3000, 7);
+    assert_eq!((arena.used_bytes(), list.capacity()), (3000, 3000));
+    assert!(arena.try_alloc([0_u8; 1001]).is_err());
+    assert!(arena.try_alloc([0_u8; 1000]).is_ok());
+}
