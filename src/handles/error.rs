@@ -238,6 +238,9 @@ impl fmt::Display for HandleError {
                         "; if a frame reads this message, allocate it in `FrameArenas`: a slow frame has \
                          several steps",
                     ),
+                    Some(false) if lives_for_periods == 1 => f.write_str(
+                        "; if it is of a level that has ended, remove it with the level, e.g. in `OnExit`",
+                    ),
                     Some(false) => Ok(()),
                 }
             }

@@ -1,6 +1,6 @@
 //! The texts of errors that a pace has a part in.
 
-use bevy_app::{App, FixedMain, FixedUpdate};
+use bevy_app::{App, FixedMain, FixedUpdate, Last};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
     ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenas, FrameHandle,
@@ -73,6 +73,17 @@ fn errors_name_the_pace() {
             "its own period and the next; share it again each period, look it up with `get` if its maker \
              may pause, or take a `FrameLease` to keep it for longer"
         ),
+        "{text}"
+    );
+
+    let mut ending = App::new();
+    ending.add_plugins(FrameArenaPacePlugin::<Level>::ending_with(Last));
+    let mut level = ending.world_mut().resource_mut::<ArenasOf<Level>>();
+    let boss = level.local().share_str("dragon");
+    level.swap();
+    let text = level.resolve(boss).unwrap_err().to_string();
+    assert!(
+        text.ends_with("remove it with the level, e.g. in `OnExit`"),
         "{text}"
     );
 
