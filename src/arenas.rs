@@ -25,6 +25,7 @@ mod worker;
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 pub use self::changes::{Change, TwoFrames, changes};
@@ -136,6 +137,7 @@ impl FrameArenas {
         let common = Arc::new(Common {
             store,
             settings,
+            kept_bytes: AtomicUsize::new(0),
             misses: Misses::default(),
             stale_sites: SiteTable::default(),
             tasks: TaskBook::default(),

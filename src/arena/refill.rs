@@ -36,7 +36,8 @@ impl FrameArena {
         }
         let sizes = self.store.sizes();
         let (size, align) = (layout.size(), layout.align());
-        let Some(request) = sizes.next(self.chain.len(), size, align, purpose) else {
+        let holder = (self.chain.len(), self.store.workers());
+        let Some(request) = sizes.next(holder, layout, purpose) else {
             return Err(ArenaError::AllocationFailed { requested: size });
         };
         let remaining = self.limit_bytes - self.used_now();

@@ -1,6 +1,8 @@
 //! The size of an arena's next block: arithmetic on sizes only.
 #![forbid(unsafe_code)]
 
+use std::alloc::Layout;
+
 use super::block::{DATA_ALIGN, HEADER_BYTES};
 use super::bump;
 
@@ -22,6 +24,11 @@ const ROOM: usize = if cfg!(all(unix, target_pointer_width = "64")) {
     2
 };
 
+/// With up to this many workers, a list that outgrows a small block moves to an ordinary one at once, which
+/// saves copies. With more workers it moves by smaller steps, which saves memory: each worker's list takes a
+/// block.
+const FEW_WORKERS: usize = 4;
+
 /// The sizes of blocks, their headers included.
 ///
 /// With ordinary blocks of 128 KiB, and first ones of 8 KiB:
@@ -34,7 +41,8 @@ const ROOM: usize = if cfg!(all(unix, target_pointer_width = "64")) {
 /// | a small allocation | 16 to 31 blocks | 1 MiB |
 /// | a small allocation | 32 blocks or more | 4 MiB |
 /// | 200 KiB at once | any | 256 KiB |
-/// | a list that grows, up to 64 KiB | any | 128 KiB |
+/// | a list that grows to 10 KiB, few workers | any | 128 KiB |
+/// | a list that grows to 10 KiB, many workers | up to 2 blocks | 32 KiB |
 /// | a list that grows beyond 64 KiB, to 100 KiB | any | 1 MiB |
 /// | a list that grows to 20 MiB | any | 64 MiB |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,17 +110,16 @@ impl Sizes {
         bytes.min(self.ordinary_bytes)
     }
 
-    /// Returns the size of the next block of an arena that holds `count` blocks, with room for `size` bytes
-    /// aligned to `align`. Returns `None` on overflow.
+    /// Returns the size of the next block of an arena that holds `count` blocks, with room for `layout`.
+    /// Returns `None` on overflow. `workers` share the store.
     pub(super) fn next(
         self,
-        count: usize,
-        size: usize,
-        align: usize,
+        (count, workers): (usize, usize),
+        layout: Layout,
         purpose: Purpose,
     ) -> Option<Request> {
-        let padding = align.saturating_sub(DATA_ALIGN);
-        let needed_bytes = bump::round_up(size)
+        let padding = layout.align().saturating_sub(DATA_ALIGN);
+        let needed_bytes = bump::round_up(layout.size())
             .checked_add(padding)?
             .checked_add(HEADER_BYTES)?;
         if purpose == Purpose::Growing && needed_bytes > self.ordinary_bytes / 2 {
@@ -134,13 +141,16 @@ impl Sizes {
                 wanted_bytes: bytes,
             });
         }
-        let bytes = match purpose {
-            // The list goes on in place there. The block that it leaves is given back.
-            Purpose::Growing => self.ordinary_bytes,
-            Purpose::Fixed => match self.graded_bytes(count) {
-                bytes if bytes >= needed_bytes => bytes,
-                _ => needed_bytes.next_power_of_two(),
-            },
+        let room_bytes = match purpose {
+            Purpose::Fixed => needed_bytes,
+            Purpose::Growing if workers <= FEW_WORKERS => self.ordinary_bytes,
+            // The list can double once more in place.
+            Purpose::Growing => 2 * needed_bytes,
+        };
+        let bytes = match self.graded_bytes(count) {
+            bytes if bytes >= room_bytes => bytes,
+            // At most an ordinary block: larger requests were answered above.
+            _ => room_bytes.next_power_of_two(),
         };
         // An arena with many blocks has outgrown the caches, and a spike should not call the global allocator
         // hundreds of times.
@@ -169,7 +179,12 @@ mod tests {
     }
 
     fn wanted(count: usize, size: usize, purpose: Purpose) -> usize {
-        let request = sizes().next(count, size, 8, purpose);
+        wanted_among(FEW_WORKERS, count, size, purpose)
+    }
+
+    fn wanted_among(workers: usize, count: usize, size: usize, purpose: Purpose) -> usize {
+        let layout = Layout::from_size_align(size, 8).expect("a small size");
+        let request = sizes().next((count, workers), layout, purpose);
         request.expect("a block of this size").wanted_bytes
     }
 
@@ -186,7 +201,15 @@ mod tests {
         assert_eq!(wanted(32, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(0, 20 * KIB, Purpose::Fixed), 32 * KIB);
         assert_eq!(wanted(1, 100 * KIB, Purpose::Fixed), 128 * KIB);
-        assert_eq!(wanted(0, 8, Purpose::Growing), 128 * KIB);
+        assert_eq!(wanted(2, 10 * KIB, Purpose::Growing), 128 * KIB);
+        let among_many = |count, kib| {
+            let bytes = wanted_among(FEW_WORKERS + 1, count, kib * KIB, Purpose::Growing);
+            bytes / KIB
+        };
+        assert_eq!(
+            [among_many(2, 10), among_many(4, 10), among_many(0, 60)],
+            [32, 128, 128]
+        );
         assert_eq!(wanted(usize::MAX, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(40, 200 * KIB, Purpose::Fixed), 256 * KIB);
         if ROOM == 8 {
@@ -206,7 +229,10 @@ mod tests {
                 }
                 for align in [1, 64, 128, 4096, 1 << 29] {
                     for purpose in [Purpose::Fixed, Purpose::Growing] {
-                        let Some(it) = sizes().next(7, size, align, purpose) else {
+                        let Ok(layout) = Layout::from_size_align(size, align) else {
+                            continue;
+                        };
+                        let Some(it) = sizes().next((7, 7), layout, purpose) else {
                             assert!(size > isize::MAX as usize / 2);
                             continue;
                         };

@@ -17,7 +17,7 @@ use crate::settings::FrameArenaSettings;
 use crate::sites::{Site, SiteTable};
 use crate::stamp::{self, Stamp};
 
-/// The value of `kept_bytes` until the period has ended.
+/// The value of `Generation::kept_bytes` until the period has ended.
 const NOT_ENDED: usize = usize::MAX;
 
 /// The data shared by all generations of one `FrameArenas`.
@@ -26,6 +26,8 @@ pub(super) struct Common {
     pub(super) settings: FrameArenaSettings,
     /// The store of the blocks of all arenas.
     pub(super) store: Arc<Store>,
+    /// Bytes of the blocks that generations keep for handles and leases of ended periods.
+    pub(super) kept_bytes: AtomicUsize,
     /// Failed look-ups since the last swap.
     pub(super) misses: Misses,
     /// The sites of all failed look-ups, with the feature `sites`.
@@ -109,15 +111,6 @@ impl Generation {
         self.workers.claimed()
     }
 
-    /// Returns the bytes of the blocks kept for handles.
-    #[inline]
-    pub(super) fn kept_bytes(&self) -> usize {
-        match self.kept_bytes.load(Relaxed) {
-            NOT_ENDED => 0,
-            bytes => bytes,
-        }
-    }
-
     /// Ends the period: measures each used worker, and gives back the blocks of arenas in which nothing was
     /// shared.
     ///
@@ -142,6 +135,7 @@ impl Generation {
             }
         }
         self.kept_bytes.store(kept_bytes, Relaxed);
+        self.common.kept_bytes.fetch_add(kept_bytes, Relaxed);
     }
 
     /// Drops shared values, gives all blocks back, and sets a new stamp.
@@ -149,8 +143,12 @@ impl Generation {
     /// Apart from destructors, the cost is a few instructions per used worker, whatever was allocated.
     pub(super) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
         self.stamp = stamp;
+        let kept_bytes = mem::replace(self.kept_bytes.get_mut(), NOT_ENDED);
+        if kept_bytes != NOT_ENDED {
+            self.common.kept_bytes.fetch_sub(kept_bytes, Relaxed);
+        }
         // If nothing was shared, all blocks were given back at the end of the period.
-        if mem::replace(self.kept_bytes.get_mut(), NOT_ENDED) != 0 {
+        if kept_bytes != 0 {
             self.run_drops(panic);
             self.give_blocks();
         }

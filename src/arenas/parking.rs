@@ -26,12 +26,6 @@ impl Parking {
         self.generations.len()
     }
 
-    /// Returns the bytes of the blocks kept for leases.
-    pub(super) fn kept_bytes(&self) -> usize {
-        let kept_bytes = |generation: &Arc<Generation>| generation.kept_bytes();
-        self.generations.iter().map(kept_bytes).sum()
-    }
-
     /// Returns the number of leased generations.
     pub(super) fn leased(&self) -> usize {
         let is_leased = |generation: &&Arc<Generation>| Arc::strong_count(generation) > 1;

@@ -62,12 +62,6 @@ impl Ring {
         &self.generations[before.unwrap_or(self.generations.len() - 1)]
     }
 
-    /// Returns the bytes of the blocks kept for handles.
-    pub(super) fn kept_bytes(&self) -> usize {
-        let kept_bytes = |generation: &Arc<Generation>| generation.kept_bytes();
-        self.generations.iter().map(kept_bytes).sum()
-    }
-
     pub(super) fn current_mut(&mut self) -> &mut Arc<Generation> {
         &mut self.generations[self.current]
     }

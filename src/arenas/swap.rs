@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "ends a period while leases of it live")]
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::FrameArenas;
 use super::worker::Worker;
@@ -55,7 +56,9 @@ impl FrameArenas {
         self.meter.note_memory(memory, kept_bytes);
         self.period += 1;
         self.common.tasks.begin_period(self.period);
-        self.scratch.end_period(&mut panic);
+        let with_scratch = self.scratch.end_period(&mut panic);
+        let workers = self.usage().active_workers.max(with_scratch);
+        self.common.store.set_workers(workers);
         self.give_surplus_back();
         self.meter.note_generations(&self.ring, &self.parking);
         self.meter.note_scratch(&mut self.scratch);
@@ -108,10 +111,10 @@ impl FrameArenas {
         self.meter.note_memory(memory, self.kept_bytes());
     }
 
-    /// Returns the bytes of the blocks kept for handles.
+    /// Returns the bytes of the blocks kept for handles and leases.
     #[inline(always)]
     pub(super) fn kept_bytes(&self) -> usize {
-        self.ring.kept_bytes() + self.parking.kept_bytes()
+        self.common.kept_bytes.load(Relaxed)
     }
 
     /// Recycles parked generations that are no longer leased, without waiting for the next swap.

@@ -1,5 +1,6 @@
 //! A store that threads of loom use, and a cell for each block that loom watches.
 
+use std::alloc::Layout;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -84,7 +85,8 @@ impl Model {
     /// Takes a block for an allocation of `size` bytes, and writes to it.
     pub(super) fn take(&self, size: usize) -> Result<Taken<'_>, Refused> {
         let sizes = self.store.sizes();
-        let request = sizes.next(0, size, 8, Purpose::Fixed).expect("a size");
+        let layout = Layout::from_size_align(size, 8).expect("a size");
+        let request = sizes.next((0, 1), layout, Purpose::Fixed).expect("a size");
         let block = match self.store.take_free(request) {
             Some(block) => block,
             None => self.store.take_new(request)?,

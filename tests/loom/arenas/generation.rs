@@ -27,10 +27,6 @@ impl Generation {
         self.stamp == stamp::SPARE
     }
 
-    pub(super) fn kept_bytes(&self) -> usize {
-        0
-    }
-
     pub(super) fn recycle(&mut self, stamp: u64, _: &mut FirstPanic) {
         self.stamp = stamp;
         // SAFETY: loom finds whoever reads it meanwhile.
