@@ -18,8 +18,11 @@ impl FrameArena {
     #[cold]
     #[inline(never)]
     pub(super) fn take_slow(&self, layout: Layout) -> Result<NonNull<u8>, ArenaError> {
-        self.try_refill(layout, Purpose::Fixed)
-            .inspect_err(|error| self.count_refusal(error))
+        let taken = self.try_refill(layout, Purpose::Fixed);
+        if let Err(error) = &taken {
+            self.count_refusal(error);
+        }
+        taken
     }
 
     /// Takes memory from another block, with room to grow for a list that has outgrown its memory. After an
@@ -34,10 +37,10 @@ impl FrameArena {
         if layout.size() == 0 {
             return Ok(dangling(layout));
         }
-        let sizes = self.store.sizes();
+        let store = &*self.store;
         let (size, align) = (layout.size(), layout.align());
-        let holder = (self.chain.len(), self.store.workers());
-        let Some(request) = sizes.next(holder, layout, purpose) else {
+        let holder = (self.chain.len(), store.workers());
+        let Some(request) = store.sizes().next(holder, layout, purpose) else {
             return Err(ArenaError::AllocationFailed { requested: size });
         };
         let remaining = self.limit_bytes - self.used_now();
@@ -45,12 +48,12 @@ impl FrameArena {
             return Ok(memory);
         }
         self.check_limit(request, layout, remaining)?;
-        let mut block = match self.store.take_free(request) {
+        let mut block = match store.take_free(request) {
             Some(block) => block,
             None => self.new_block(request, layout)?,
         };
         if stamp::is_task(self.stamp) {
-            self.store.count_for_task(&mut block);
+            store.count_for_task(&mut block);
         }
         self.chain.push(&self.cursor, block, self.limit_bytes);
         if self.has_blocks_to_spare() {

@@ -50,6 +50,8 @@ pub(super) struct Sizes {
     ordinary_bytes: usize,
     /// The first block of an arena, if the allocation fits into it.
     first_bytes: usize,
+    /// Doublings from the first block to an ordinary one.
+    grades: usize,
 }
 
 /// The purpose of a block.
@@ -87,9 +89,12 @@ impl Sizes {
         let bytes = block_bytes.clamp(MIN_BLOCK_BYTES, MAX_ROOM_BYTES);
         let largest_power = 1 << largest.ilog2();
         let ordinary_bytes = bytes.next_power_of_two().min(largest_power);
+        let first_bytes = first_bytes.clamp(MIN_BLOCK_BYTES, ordinary_bytes);
+        let first_bytes = 1 << first_bytes.ilog2();
         Self {
             ordinary_bytes,
-            first_bytes: first_bytes.min(ordinary_bytes),
+            first_bytes,
+            grades: (ordinary_bytes / first_bytes).ilog2() as usize,
         }
     }
 
@@ -105,9 +110,7 @@ impl Sizes {
     /// Returns the size of a small arena's next block: each is twice as large as the one before, up to the
     /// ordinary size. So a worker that needs little holds little, whatever others need.
     fn graded_bytes(self, count: usize) -> usize {
-        let factor = 1 << count.min(16);
-        let bytes = self.first_bytes.saturating_mul(factor);
-        bytes.min(self.ordinary_bytes)
+        self.first_bytes << count.min(self.grades)
     }
 
     /// Returns the size of the next block of an arena that holds `count` blocks, with room for `layout`.
