@@ -14,7 +14,7 @@ pub use self::boxed::FrameBox;
 pub use self::map::{FrameMap, FrameSet};
 pub use self::string::FrameString;
 pub use self::table::TableMemory;
-pub use self::vec::{FrameDrain, FrameIntoIter, FrameVec};
+pub use self::vec::{FrameIntoIter, FrameVec};
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 

@@ -185,8 +185,7 @@ pub use arenas::{
     TwoFrames, WorkerUsage, changes,
 };
 pub use containers::{
-    CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
-    TableMemory,
+    CollectIn, FrameBox, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec, TableMemory,
 };
 pub use error::{ArenaError, ArenaLimit};
 pub use figures::Figures;

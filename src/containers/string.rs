@@ -4,8 +4,6 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
-mod edit;
-
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 use std::ops::{AddAssign, Deref, DerefMut};
@@ -172,6 +170,58 @@ impl<'a> FrameString<'a> {
     }
 }
 
+/// # Inserting and removing
+///
+/// As for [`String`], an index that is out of bounds or within a character is a panic.
+impl FrameString<'_> {
+    /// Removes the last character and returns it.
+    pub fn pop(&mut self) -> Option<char> {
+        let last = self.chars().next_back()?;
+        self.bytes.truncate(self.len() - last.len_utf8());
+        Some(last)
+    }
+
+    /// Removes all text beyond the first `len` bytes.
+    #[track_caller]
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            self.assert_boundary(len);
+            self.bytes.truncate(len);
+        }
+    }
+
+    /// Removes the text and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Inserts a character at byte `index`.
+    #[track_caller]
+    pub fn insert(&mut self, index: usize, character: char) {
+        self.insert_str(index, character.encode_utf8(&mut [0; 4]));
+    }
+
+    /// Inserts a string at byte `index`.
+    #[track_caller]
+    pub fn insert_str(&mut self, index: usize, text: &str) {
+        self.assert_boundary(index);
+        self.push_str(text);
+        // Whole strings change places, so the bytes are still UTF-8.
+        self.bytes[index..].rotate_right(text.len());
+    }
+
+    /// # Panics
+    /// If the index is within a character, or beyond the text.
+    #[track_caller]
+    fn assert_boundary(&self, index: usize) {
+        assert!(
+            self.is_char_boundary(index),
+            "byte {index} is within a character, or beyond the {} bytes of the text",
+            self.len(),
+        );
+    }
+}
+
 /// # From and into bytes
 impl<'a> FrameString<'a> {
     /// Turns bytes into a string, without copying them.
@@ -181,20 +231,6 @@ impl<'a> FrameString<'a> {
     pub fn from_utf8(bytes: FrameVec<'a, u8>) -> Result<Self, Utf8Error> {
         str::from_utf8(&bytes)?;
         Ok(Self { bytes })
-    }
-
-    /// Copies bytes into a string, with `U+FFFD` in place of sequences that are not UTF-8.
-    #[track_caller]
-    pub fn from_utf8_lossy_in(bytes: &[u8], arena: &'a FrameArena) -> Self {
-        let mut text = Self::new_in(arena);
-        text.reserve(bytes.len());
-        for chunk in bytes.utf8_chunks() {
-            text.push_str(chunk.valid());
-            if !chunk.invalid().is_empty() {
-                text.push(char::REPLACEMENT_CHARACTER);
-            }
-        }
-        text
     }
 
     /// Returns the bytes of the text, as a list.

@@ -293,25 +293,6 @@ fn a_list_may_outlive_what_its_elements_point_to_being_declared_first() {
 }
 
 #[test]
-fn lists_of_arrays_are_flattened_where_they_are() {
-    let arena = FrameArena::new(4096);
-    let mut pairs = arena.vec_with_capacity(4);
-    pairs.push([1, 2].map(Tracked::make));
-    pairs.push([3, 4].map(Tracked::make));
-    let start = pairs.as_ptr().addr();
-    let mut flat = pairs.into_flattened();
-    assert_eq!((flat.as_ptr().addr(), flat.capacity()), (start, 8));
-    flat.push(Tracked::make(5));
-    assert!(flat.iter().map(Tracked::number).eq(1..=5));
-    // Arrays of no elements, and elements of no size.
-    let mut none = arena.collect([[0_u64; 0]; 3]).into_flattened();
-    none.push(7);
-    assert_eq!(none, [7]);
-    assert_eq!(arena.collect([[(); 5]; 3]).into_flattened().len(), 15);
-    drop((flat, none));
-}
-
-#[test]
 fn clones_into_lists_and_boxes_reuse_their_memory() {
     let arena = FrameArena::new(4096);
     let long = arena.collect((0..9).map(Tracked::make));
