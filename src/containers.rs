@@ -93,23 +93,15 @@ impl FrameArena {
         Ok(vec)
     }
 
-    /// Allocates formatted text: `arena.alloc_fmt(format_args!("{hp} HP"))`.
+    /// Allocates formatted text: `arena.alloc_fmt(format_args!("{hp} HP"))`. To get the error of refused
+    /// memory instead of a panic, write to a [`string`](Self::string) with
+    /// [`try_write_fmt`](FrameString::try_write_fmt).
     ///
     /// # Panics
     /// If memory is refused, or if a `Display` implementation returns an error, like `format!`.
     #[track_caller]
     pub fn alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> &mut str {
         or_fail(FrameString::try_format(self, arguments)).leak()
-    }
-
-    /// Allocates as [`alloc_fmt`](Self::alloc_fmt) does, or returns an error. The space of the text written
-    /// so far may stay in use until the next reset.
-    ///
-    /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
-    #[track_caller]
-    pub fn try_alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> Result<&mut str, ArenaError> {
-        Ok(FrameString::try_format(self, arguments)?.leak())
     }
 }
 

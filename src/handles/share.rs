@@ -83,32 +83,10 @@ impl FrameArena {
         &self,
         value: T,
     ) -> Result<FrameHandle<T>, ArenaError> {
-        self.try_share_with(move || value)
-    }
-
-    /// Shares the value that `make` returns. The compiler constructs it in place where it can.
-    ///
-    /// `make` may use the arena. If it panics, the space stays in use until the next reset.
-    ///
-    /// If memory is refused, `make` is not called.
-    #[inline]
-    #[track_caller]
-    pub fn share_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> FrameHandle<T> {
-        or_fail(self.try_share_with(make))
-    }
-
-    /// Shares as [`share_with`](Self::share_with) does, or returns an error
-    /// without calling `make`.
-    #[inline]
-    #[track_caller]
-    pub fn try_share_with<T: Send + Sync + 'static>(
-        &self,
-        make: impl FnOnce() -> T,
-    ) -> Result<FrameHandle<T>, ArenaError> {
         let memory = self.try_take_for::<T>()?;
         let room = self.try_room_for_drop::<T>()?;
         // SAFETY: the memory was taken for a `T`.
-        let value = NonNull::from(unsafe { put(memory, make()) });
+        let value = NonNull::from(unsafe { put(memory, value) });
         let values = NonNull::slice_from_raw_parts(value, 1);
         // SAFETY:
         // - the room was taken for `T`;
@@ -132,25 +110,14 @@ impl FrameArena {
         Ok(unsafe { self.handle(text) })
     }
 
-    /// Shares formatted text; [`share_format!`](crate::share_format) is shorter.
+    /// Shares formatted text; [`share_format!`](crate::share_format) is shorter. To get the error of refused
+    /// memory instead of a panic, write to a [`string`](Self::string) and share that.
     ///
     /// # Panics
     /// If memory is refused, or if a `Display` implementation returns an error, like `format!`.
     #[track_caller]
     pub fn share_fmt(&self, arguments: fmt::Arguments<'_>) -> FrameHandle<str> {
-        or_fail(self.try_share_fmt(arguments))
-    }
-
-    /// Shares as [`share_fmt`](Self::share_fmt) does, or returns an error.
-    ///
-    /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
-    #[track_caller]
-    pub fn try_share_fmt(
-        &self,
-        arguments: fmt::Arguments<'_>,
-    ) -> Result<FrameHandle<str>, ArenaError> {
-        Ok(FrameString::try_format(self, arguments)?.share())
+        or_fail(FrameString::try_format(self, arguments)).share()
     }
 
     /// Shares a copy of a slice of plain data.

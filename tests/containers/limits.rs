@@ -83,7 +83,6 @@ fn each_try_twin_returns_the_reason() {
     refused(arena.try_collect(0..1000).map(drop));
     refused(arena.try_boxed([0; 1000]).map(drop));
     refused(arena.try_vec_with_capacity::<u64>(1000).map(drop));
-    refused(arena.try_alloc_fmt(format_args!("{:2000}", 1)).map(drop));
     refused(arena.map::<u64, u64>().try_reserve(1000));
     refused(arena.set::<u64>().try_reserve(1000));
     let another = FrameArena::new(64);

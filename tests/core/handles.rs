@@ -41,7 +41,7 @@ fn every_kind_of_handle_lives_for_two_frames() {
         |arenas| arenas.local().share(String::from("a")),
         &String::from("a"),
     );
-    check(|arenas| arenas.local().share_with(|| [1; 3]), &[1; 3]);
+    check(|arenas| arenas.local().share([1; 3]), &[1; 3]);
     check(|arenas| arenas.local().share(()), &());
     check(|arenas| arenas.local().share_str("text"), "text");
     check(
@@ -78,16 +78,8 @@ fn every_kind_of_handle_lives_for_two_frames() {
     // And what may fail, but does not.
     check(|arenas| arenas.local().try_share(7_u8).unwrap(), &7);
     check(
-        |arenas| arenas.local().try_share_with(|| [1; 3]).unwrap(),
-        &[1; 3],
-    );
-    check(
         |arenas| arenas.local().try_share_str("text").unwrap(),
         "text",
-    );
-    check(
-        |arenas| arenas.local().try_share_fmt(format_args!("{}", 5)).unwrap(),
-        "5",
     );
     check(
         |arenas| arenas.local().try_share_slice_copy(&[1, 2]).unwrap(),
