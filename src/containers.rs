@@ -186,6 +186,12 @@ macro_rules! like_contents {
     ([$($param:ident)?] $container:ty, $contents:ty) => {
         impl<$($param: Eq)?> Eq for $container {}
 
+        impl<$($param: Ord)?> PartialOrd for $container {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
         impl<$($param: Ord)?> Ord for $container {
             fn cmp(&self, other: &Self) -> std::cmp::Ordering {
                 (**self).cmp(&**other)

@@ -130,21 +130,7 @@
 //! or that memory is wiped.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// For maintainers: the rooms. Each imports only from those above it, which `cargo test --test rooms` checks.
-//
-// error, settings, panics, stamp   plain things; unique numbers, never reused
-// figures       all that is measured, declared once
-// sites         which line asked for memory; idle without the feature
-// arena/        one region: pure arithmetic (bump, sizes), blocks and their store, cursor, destructors
-// containers/   FrameVec and the others, over one raw buffer of an arena
-// handles/      FrameHandle, its errors, sharing
-// arenas/       all workers of a period: claims, generations, ring, parking, meter, swap, leases,
-//               scratch, tasks, collector
-// free_list, pool   objects that are freed one by one, in a region
-// app/          [bevy] plugin, paces, parameters, diagnostics, hand-over to sub-apps
-// overlay/      [overlay] the window
-//
-// All above app/ builds without Bevy and does not log. CONTRIBUTING.md has five walks through the code.
+// For maintainers: CONTRIBUTING.md describes the rooms of `src`, and five walks through the code.
 
 extern crate alloc;
 

@@ -1,7 +1,6 @@
 //! One value in an arena that is dropped at the end of its scope.
 #![expect(unsafe_code, reason = "owns a value in raw memory")]
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -143,9 +142,3 @@ impl<T: PartialEq> PartialEq for FrameBox<'_, T> {
 }
 
 like_contents! { [T] FrameBox<'_, T>, T }
-
-impl<T: PartialOrd> PartialOrd for FrameBox<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-}

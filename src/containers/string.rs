@@ -4,10 +4,8 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
-use std::cmp::Ordering;
 use std::fmt::{self, Write};
 use std::ops::{AddAssign, Deref, DerefMut};
-use std::str::Utf8Error;
 
 use super::{FrameVec, like_contents, or_fail};
 use crate::arena::FrameArena;
@@ -222,22 +220,8 @@ impl FrameString<'_> {
     }
 }
 
-/// # From and into bytes
+/// # Giving it away
 impl<'a> FrameString<'a> {
-    /// Turns bytes into a string, without copying them.
-    ///
-    /// # Errors
-    /// If they are not UTF-8; the bytes are dropped.
-    pub fn from_utf8(bytes: FrameVec<'a, u8>) -> Result<Self, Utf8Error> {
-        str::from_utf8(&bytes)?;
-        Ok(Self { bytes })
-    }
-
-    /// Returns the bytes of the text, as a list.
-    pub fn into_bytes(self) -> FrameVec<'a, u8> {
-        self.bytes
-    }
-
     /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
     #[inline]
     pub fn leak(mut self) -> &'a mut str {
@@ -354,12 +338,6 @@ impl<'e> Extend<&'e str> for FrameString<'_> {
 }
 
 like_contents! { [] FrameString<'_>, str }
-
-impl PartialOrd for FrameString<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// Each side is compared as text.
 macro_rules! compared_as_text {

@@ -4,7 +4,6 @@
 mod edit;
 mod extend;
 
-use std::cmp::Ordering;
 use std::io;
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
@@ -270,12 +269,6 @@ fn out_of_memory(error: ArenaError) -> io::Error {
 }
 
 like_contents! { [T] FrameVec<'_, T>, [T] }
-
-impl<T: PartialOrd> PartialOrd for FrameVec<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self[..].partial_cmp(&other[..])
-    }
-}
 
 /// Each side is compared as a slice.
 macro_rules! compared_as_slices {

@@ -317,21 +317,3 @@ impl fmt::Display for At {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_frames_are_words() {
-        let texts = [1, 2, 3].map(|n| format!("{}: {}", Count(n, "frame"), Life(n, "frame")));
-        assert_eq!(
-            texts,
-            [
-                "1 frame: its own frame only",
-                "2 frames: its own frame and the next",
-                "3 frames: its own frame and the next 2",
-            ]
-        );
-    }
-}

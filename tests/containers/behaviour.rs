@@ -142,7 +142,7 @@ fn strings_have_what_text_needs() {
     text.try_reserve(100).unwrap();
     assert!(text.capacity() >= 104);
     text.make_ascii_uppercase();
-    assert_eq!(text.into_bytes(), *b"WAVE");
+    assert_eq!(text, "WAVE");
     let mut empty = arena.string();
     assert_eq!(empty.pop(), None);
 }

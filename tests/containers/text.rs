@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bevy_frame_arena::{FrameArena, FrameString};
+use bevy_frame_arena::FrameArena;
 use proptest::prelude::*;
 
 /// Characters of one to four bytes.
@@ -62,14 +62,5 @@ proptest! {
             prop_assert!(str::from_utf8(ours.as_bytes()).is_ok());
         }
         prop_assert_eq!(&*ours.leak(), &*theirs);
-    }
-
-    #[test]
-    fn bytes_become_the_text_that_std_makes_of_them(
-        bytes in prop::collection::vec(prop::sample::select(vec![b'w', 0xE2, 0x82, 0xAC, 0xFF]), 0..12)
-    ) {
-        let arena = FrameArena::new(256);
-        let strict = FrameString::from_utf8(arena.collect(bytes.iter().copied()));
-        prop_assert_eq!(strict.ok().map(|text| text.to_string()), String::from_utf8(bytes).ok());
     }
 }

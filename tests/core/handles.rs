@@ -212,19 +212,3 @@ fn an_arena_that_stands_alone_resolves_its_own_handles() {
     drop(arena);
     assert_eq!(Arc::strong_count(&value), 1);
 }
-
-#[test]
-fn handles_are_ordered_by_frame_and_then_by_address() {
-    let mut arenas = FrameArenas::default();
-    let first = arenas.local().share(9);
-    let second = arenas.local().share(8);
-    advance(&mut arenas, 2);
-    // At the address of the first one.
-    let later = arenas.local().share(7);
-    let mut handles = [later, second, first, FrameHandle::default()];
-    handles.sort();
-    assert_eq!(handles, [FrameHandle::default(), first, second, later]);
-    let long = arenas.local().share_str("ab");
-    assert_eq!(long.cmp(&long), std::cmp::Ordering::Equal);
-    assert_eq!(long.partial_cmp(&long), Some(std::cmp::Ordering::Equal));
-}

@@ -1,6 +1,6 @@
 //! Handles that do not resolve: what they give, what their errors say, and how they are counted.
 
-use bevy_frame_arena::{FrameArena, FrameArenas, FrameHandle};
+use bevy_frame_arena::{FrameArena, FrameArenaSettings, FrameArenas, FrameHandle, LivesFor};
 
 use super::advance;
 
@@ -186,4 +186,26 @@ fn errors_name_type_age_and_frame() {
     let error = arenas.resolve(other).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("by other `FrameArenas`"), "{text}");
+}
+
+#[test]
+fn errors_say_how_long_data_lives() {
+    for (lives_for, life) in [
+        (LivesFor::OnePeriod, "for its own frame only;"),
+        (LivesFor::TwoPeriods, "for its own frame and the next;"),
+        (LivesFor::ThreePeriods, "for its own frame and the next 2;"),
+    ] {
+        let mut arenas = FrameArenas::new(FrameArenaSettings {
+            lives_for,
+            ..FrameArenaSettings::default()
+        });
+        let handle = arenas.local().share(1);
+        advance(&mut arenas, lives_for.periods() as u32);
+        let text = arenas.resolve(handle).unwrap_err().to_string();
+        assert!(text.contains(life), "{text}");
+        assert_eq!(
+            text.contains("made 1 frame ago"),
+            lives_for == LivesFor::OnePeriod
+        );
+    }
 }
