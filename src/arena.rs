@@ -41,7 +41,7 @@ pub(crate) use self::slices::{array_layout, too_long};
 pub(crate) use self::store::{Memory, Returning, Store};
 use self::store_of::StoreOf;
 pub(crate) use self::values::put;
-use crate::error::{ArenaError, fail};
+use crate::error::{ArenaError, or_fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_BLOCK_BYTES};
 use crate::sites::{Site, SiteTable};
@@ -162,10 +162,7 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn new(capacity_bytes: usize) -> Self {
-        match Self::try_new(capacity_bytes) {
-            Ok(arena) => arena,
-            Err(error) => fail(error),
-        }
+        or_fail(Self::try_new(capacity_bytes))
     }
 
     /// Creates a standalone arena, like [`new`](Self::new).
@@ -204,10 +201,7 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn with_settings(settings: &FrameArenaSettings) -> Self {
-        match Self::try_with_settings(settings) {
-            Ok(arena) => arena,
-            Err(error) => fail(error),
-        }
+        or_fail(Self::try_with_settings(settings))
     }
 
     fn try_with_settings(settings: &FrameArenaSettings) -> Result<Self, ArenaError> {

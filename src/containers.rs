@@ -16,7 +16,8 @@ pub use self::string::FrameString;
 pub use self::table::TableMemory;
 pub use self::vec::{FrameIntoIter, FrameVec};
 use crate::arena::FrameArena;
-use crate::error::{ArenaError, fail};
+use crate::error::ArenaError;
+pub(crate) use crate::error::or_fail;
 
 /// # Containers that grow
 ///
@@ -80,14 +81,12 @@ impl FrameArena {
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
         let (least, most) = iter.size_hint();
-        if most == Some(least) {
-            let mut vec = FrameVec::try_with_capacity_in(least, self)?;
-            vec.try_extend(iter)?;
-            vec.shrink_to_fit();
-            return Ok(vec);
-        }
-        let first = least.max(const { some::<T>() });
-        let mut vec = FrameVec::with_capacity_of_block(first, self);
+        let mut vec = if most == Some(least) {
+            FrameVec::try_with_capacity_in(least, self)?
+        } else {
+            let first = least.max(const { some::<T>() });
+            FrameVec::with_capacity_of_block(first, self)
+        };
         vec.try_extend(iter)?;
         vec.shrink_to_fit();
         Ok(vec)
@@ -135,16 +134,6 @@ const fn some<T>() -> usize {
     match size_of::<T>() {
         0 => 0,
         bytes => FIRST_BYTES / bytes,
-    }
-}
-
-/// Returns the result, or panics with the text of the error at the caller's line.
-#[inline(always)]
-#[track_caller]
-pub(crate) fn or_fail<T>(result: Result<T, ArenaError>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(error) => fail(error),
     }
 }
 
@@ -212,12 +201,6 @@ macro_rules! like_contents {
 
         impl<$($param)?> AsRef<$contents> for $container {
             fn as_ref(&self) -> &$contents {
-                self
-            }
-        }
-
-        impl<$($param)?> AsMut<$contents> for $container {
-            fn as_mut(&mut self) -> &mut $contents {
                 self
             }
         }

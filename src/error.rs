@@ -121,6 +121,16 @@ pub(crate) fn enough_for(peak_bytes: usize) -> usize {
     with_room.checked_next_power_of_two().unwrap_or(with_room)
 }
 
+/// Returns the result, or panics with the text of the error at the caller's line.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn or_fail<T>(result: Result<T, ArenaError>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => fail(error),
+    }
+}
+
 /// Panics with the text of `error`.
 #[cold]
 #[inline(never)]
