@@ -81,12 +81,15 @@ impl FrameArena {
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
         let (least, most) = iter.size_hint();
-        let mut vec = if most == Some(least) {
-            FrameVec::try_with_capacity_in(least, self)?
-        } else {
-            let first = least.max(const { some::<T>() });
-            FrameVec::with_capacity_of_block(first, self)
-        };
+        // Two branches to the end, which take fewer instructions than one list from either.
+        if most == Some(least) {
+            let mut vec = FrameVec::try_with_capacity_in(least, self)?;
+            vec.try_extend(iter)?;
+            vec.shrink_to_fit();
+            return Ok(vec);
+        }
+        let first = least.max(const { some::<T>() });
+        let mut vec = FrameVec::with_capacity_of_block(first, self);
         vec.try_extend(iter)?;
         vec.shrink_to_fit();
         Ok(vec)

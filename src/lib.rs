@@ -180,7 +180,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolIter, PoolKey};
+pub use pool::{Pool, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteUsage};
 

@@ -7,7 +7,6 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use super::like_contents;
 use super::raw::SharedInstead;
 use crate::arena::{FrameArena, put};
 use crate::error::ArenaError;
@@ -123,22 +122,10 @@ impl<T: Clone> Clone for FrameBox<'_, T> {
     fn clone(&self) -> Self {
         self.arena.boxed(T::clone(self))
     }
-
-    fn clone_from(&mut self, source: &Self) {
-        T::clone_from(self, source);
-    }
 }
 
-impl<T: fmt::Display> fmt::Display for FrameBox<'_, T> {
+impl<T: fmt::Debug> fmt::Debug for FrameBox<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
-
-impl<T: PartialEq> PartialEq for FrameBox<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-like_contents! { [T] FrameBox<'_, T>, T }
