@@ -99,14 +99,6 @@
 //! struct Visible(FrameVec<'static, u32>);
 //! ```
 //!
-//! ```compile_fail,E0515
-//! # use bevy_ecs::prelude::*;
-//! # use bevy_frame_arena::prelude::*;
-//! fn cull(arenas: Res<'static, FrameArenas>) -> FrameVec<'static, u32> {
-//!     arenas.local().vec()
-//! }
-//! ```
-//!
 //! # Soundness
 //!
 //! *Promised:* a safe program that uses this crate does not reach undefined behaviour. That includes programs

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use std::any::type_name;
-use std::cmp::Ordering;
 use std::error::Error;
 use std::fmt;
 use std::panic::Location;
@@ -277,19 +276,19 @@ impl fmt::Display for Extracted {
                  hand-over",
             );
         };
-        match made.cmp(&last) {
-            Ordering::Less => write!(
-                f,
-                "that is {} before the last one that was extracted, of which {held} {} held; \
-                 extract the handle again, or raise `FrameArenaSubAppPlugin::frames`",
-                Count(last - made, "frame"),
-                if held == 1 { "is" } else { "are" },
-            ),
-            Ordering::Equal | Ordering::Greater => write!(
+        if made >= last {
+            return write!(
                 f,
                 "frame {last} was extracted last, and the main world is already past it"
-            ),
+            );
         }
+        write!(
+            f,
+            "that is {} before the last one that was extracted, of which {held} {} held; extract the handle \
+             again, or raise `FrameArenaSubAppPlugin::frames`",
+            Count(last - made, "frame"),
+            if held == 1 { "is" } else { "are" },
+        )
     }
 }
 

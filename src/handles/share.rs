@@ -83,15 +83,7 @@ impl FrameArena {
         &self,
         value: T,
     ) -> Result<FrameHandle<T>, ArenaError> {
-        let memory = self.try_take_for::<T>()?;
-        let room = self.try_room_for_drop::<T>()?;
-        // SAFETY: the memory was taken for a `T`.
-        let value = NonNull::from(unsafe { put(memory, value) });
-        let values = NonNull::slice_from_raw_parts(value, 1);
-        // SAFETY:
-        // - the room was taken for `T`;
-        // - the value lies in fresh memory of this arena, and the only reference to it has ended.
-        Ok(unsafe { self.share_leaked(value, values, room) })
+        self.try_boxed(value)?.try_share()
     }
 
     /// Shares a copy of a string.
@@ -169,11 +161,7 @@ impl FrameArena {
         &self,
         iter: impl IntoIterator<Item = T>,
     ) -> Result<FrameHandle<[T]>, ArenaError> {
-        // First: if this is refused, no element is made.
-        let room = self.try_room_for_drop::<T>()?;
-        let list = self.try_collect(iter)?;
-        // SAFETY: the room was taken from the list's arena for `T`.
-        Ok(unsafe { list.share_with_room(room) })
+        self.try_collect(iter)?.try_share()
     }
 }
 
@@ -254,23 +242,13 @@ impl<T> FrameVec<'_, T> {
         T: Shareable,
     {
         self.shrink_to_fit();
-        let room = self.arena().try_room_for_drop::<T>()?;
-        // SAFETY: the room was taken from the list's arena for `T`.
-        Ok(unsafe { self.share_with_room(room) })
-    }
-
-    /// # Safety
-    /// `room` must have been taken from the list's arena for `T`.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn share_with_room(self, room: RoomForDrop) -> FrameHandle<[T]>
-    where
-        T: Shareable,
-    {
         let arena = self.arena();
+        let room = arena.try_room_for_drop::<T>()?;
         let values = NonNull::from(self.leak());
-        // SAFETY: the list gave up its elements, which lie in the memory of its arena.
-        unsafe { arena.share_leaked(values, values, room) }
+        // SAFETY:
+        // - the room was taken from the list's arena for `T`;
+        // - the list gave up its elements, which lie in the memory of that arena.
+        Ok(unsafe { arena.share_leaked(values, values, room) })
     }
 }
 
@@ -304,7 +282,9 @@ impl<T> FrameBox<'_, T> {
         let room = arena.try_room_for_drop::<T>()?;
         let value = NonNull::from(Self::leak(self));
         let values = NonNull::slice_from_raw_parts(value, 1);
-        // SAFETY: the box gave up its value, which lies in the memory of its arena.
+        // SAFETY:
+        // - the room was taken from the box's arena for `T`;
+        // - the box gave up its value, which lies in the memory of that arena.
         Ok(unsafe { arena.share_leaked(value, values, room) })
     }
 }
