@@ -161,16 +161,11 @@ fn checked_range(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
     };
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= len => start..end,
-        _ => out_of_bounds(start, end, len),
+        _ => {
+            let [start, end] = [start, end].map(|bound| bound.unwrap_or(usize::MAX));
+            panic!("range {start}..{end} is out of bounds of a length of {len}")
+        }
     }
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn out_of_bounds(start: Option<usize>, end: Option<usize>, len: usize) -> ! {
-    let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
-    panic!("range {start}..{end} is out of bounds of a length of {len}")
 }
 
 /// Forwards traits of a container to its contents: order, hashing, `Debug`, borrowing.

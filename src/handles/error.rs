@@ -7,7 +7,7 @@ use std::fmt;
 use std::panic::Location;
 
 use super::FrameHandle;
-use crate::error::{Arenas, Count, Of, Short};
+use crate::error::{Arenas, Count, Short, of};
 use crate::stamp::{self, Lone, Stamp, UNSET};
 
 /// Why a handle did not resolve.
@@ -168,16 +168,16 @@ impl Error for HandleError {}
 
 impl fmt::Display for HandleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, made, at) = (Short(self.type_name), self.period, At(self.made_at));
+        let (name, made, at) = (Short(self.type_name), self.period, at(self.made_at));
         match self.reason {
             Reason::Stale {
                 age_in_periods,
                 lives_for_periods,
                 pace,
             } => {
-                let (of, period) = (Of(pace), if pace.is_none() { "frame" } else { "period" });
+                let (of, period) = (of(pace), if pace.is_none() { "frame" } else { "period" });
                 let age = Count(age_in_periods, period);
-                let life = Life(lives_for_periods, period);
+                let life = life(lives_for_periods, period);
                 let cause = if age_in_periods > lives_for_periods {
                     "its maker may pause"
                 } else {
@@ -216,7 +216,7 @@ impl fmt::Display for HandleError {
             } => write!(
                 f,
                 "`FrameHandle<{name}>` of a frame that is not extracted: made in frame {made}{at}, and {}",
-                Extracted(made, last_frame, held_frames),
+                extracted(made, last_frame, held_frames),
             ),
             Reason::Foreign {
                 lone,
@@ -264,55 +264,39 @@ impl fmt::Display for HandleError {
 }
 
 /// The frames that were extracted instead of the handle's own, and the advice.
-struct Extracted(u64, Option<u64>, usize);
-
-impl fmt::Display for Extracted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(made, last, held) = *self;
-        let Some(last) = last else {
-            return f.write_str(
-                "nothing was extracted: there was no extract yet, the main world has no \
-                 `FrameArenas`, or `set_extract` was called after `App::finish` and replaced the \
-                 hand-over",
-            );
-        };
-        if made >= last {
-            return write!(
-                f,
-                "frame {last} was extracted last, and the main world is already past it"
-            );
-        }
-        write!(
+fn extracted(made: u64, last: Option<u64>, held: usize) -> impl fmt::Display {
+    fmt::from_fn(move |f| match last {
+        None => f.write_str(
+            "nothing was extracted: there was no extract yet, the main world has no \
+             `FrameArenas`, or `set_extract` was called after `App::finish` and replaced the \
+             hand-over",
+        ),
+        Some(last) if made < last => write!(
             f,
-            "that is {} before the last one that was extracted, of which {held} {} held; extract the handle \
-             again, or raise `FrameArenaSubAppPlugin::frames`",
+            "that is {} before the last one that was extracted, of which {held} {} held; \
+             extract the handle again, or raise `FrameArenaSubAppPlugin::frames`",
             Count(last - made, "frame"),
             if held == 1 { "is" } else { "are" },
-        )
-    }
+        ),
+        Some(last) => write!(
+            f,
+            "frame {last} was extracted last, and the main world is already past it"
+        ),
+    })
 }
 
 /// The lifetime of data in frames or periods.
-struct Life(u64, &'static str);
-
-impl fmt::Display for Life {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(count, period) = self;
-        match count {
-            1 => write!(f, "its own {period} only"),
-            2 => write!(f, "its own {period} and the next"),
-            count => write!(f, "its own {period} and the next {}", count - 1),
-        }
-    }
+fn life(count: u64, period: &str) -> impl fmt::Display {
+    fmt::from_fn(move |f| match count {
+        1 => write!(f, "its own {period} only"),
+        2 => write!(f, "its own {period} and the next"),
+        count => write!(f, "its own {period} and the next {}", count - 1),
+    })
 }
 
-struct At(Option<&'static Location<'static>>);
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(line) => write!(f, " at {}:{}", line.file(), line.line()),
-            None => Ok(()),
-        }
-    }
+fn at(line: Option<&'static Location<'static>>) -> impl fmt::Display {
+    fmt::from_fn(move |f| match line {
+        Some(line) => write!(f, " at {}:{}", line.file(), line.line()),
+        None => Ok(()),
+    })
 }
