@@ -15,7 +15,7 @@ use super::raw::RawBuffer;
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
-/// A list in an arena, with the interface of [`Vec`]: for everything that a system collects.
+/// A list in an arena, with the common methods of [`Vec`]: for everything that a system collects.
 ///
 /// [`FrameArena::vec`], [`vec_with_capacity`](FrameArena::vec_with_capacity) and
 /// [`collect`](FrameArena::collect) make one. It stays in the system that made it, and drops its
