@@ -40,7 +40,9 @@ impl FrameArena {
     /// Creates a list as [`vec_with_capacity`](Self::vec_with_capacity) does, or returns an error.
     #[inline]
     pub fn try_vec_with_capacity<T>(&self, capacity: usize) -> Result<FrameVec<'_, T>, ArenaError> {
-        FrameVec::try_with_capacity_in(capacity, self)
+        let mut vec = self.vec();
+        vec.try_reserve_exact(capacity)?;
+        Ok(vec)
     }
 
     /// Moves a value into a box. Unlike [`alloc`](Self::alloc), this takes types with a destructor.
@@ -83,7 +85,7 @@ impl FrameArena {
         let (least, most) = iter.size_hint();
         // Two branches to the end, which take fewer instructions than one list from either.
         if most == Some(least) {
-            let mut vec = FrameVec::try_with_capacity_in(least, self)?;
+            let mut vec = self.try_vec_with_capacity(least)?;
             vec.try_extend(iter)?;
             vec.shrink_to_fit();
             return Ok(vec);
@@ -211,4 +213,16 @@ macro_rules! like_contents {
     };
 }
 
-use like_contents;
+/// Compares each pair of types by their contents.
+macro_rules! compared_as_contents {
+    ($([$($generics:tt)*] $left:ty, $right:ty;)*) => {$(
+        impl<$($generics)*> PartialEq<$right> for $left {
+            #[inline]
+            fn eq(&self, other: &$right) -> bool {
+                self[..] == other[..]
+            }
+        }
+    )*};
+}
+
+use {compared_as_contents, like_contents};

@@ -7,7 +7,7 @@
 use std::fmt::{self, Write};
 use std::ops::{AddAssign, Deref, DerefMut};
 
-use super::{FrameVec, like_contents, or_fail};
+use super::{FrameVec, compared_as_contents, like_contents, or_fail};
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
@@ -339,24 +339,12 @@ impl<'e> Extend<&'e str> for FrameString<'_> {
 
 like_contents! { [] FrameString<'_>, str }
 
-/// Each side is compared as text.
-macro_rules! compared_as_text {
-    ($($left:ty, $right:ty;)*) => {$(
-        impl PartialEq<$right> for $left {
-            #[inline]
-            fn eq(&self, other: &$right) -> bool {
-                self[..] == other[..]
-            }
-        }
-    )*};
-}
-
-compared_as_text! {
-    FrameString<'_>, FrameString<'_>;
-    FrameString<'_>, str;
-    FrameString<'_>, &str;
-    FrameString<'_>, String;
-    str, FrameString<'_>;
-    &str, FrameString<'_>;
-    String, FrameString<'_>;
+compared_as_contents! {
+    [] FrameString<'_>, FrameString<'_>;
+    [] FrameString<'_>, str;
+    [] FrameString<'_>, &str;
+    [] FrameString<'_>, String;
+    [] str, FrameString<'_>;
+    [] &str, FrameString<'_>;
+    [] String, FrameString<'_>;
 }

@@ -10,8 +10,8 @@ use std::ops::{Deref, DerefMut};
 use std::{ptr, slice};
 
 pub use self::edit::FrameIntoIter;
-use super::like_contents;
 use super::raw::RawBuffer;
+use super::{compared_as_contents, like_contents};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
@@ -56,16 +56,6 @@ impl<'a, T> FrameVec<'a, T> {
             buffer: RawBuffer::new_in(arena),
             len: 0,
         }
-    }
-
-    #[inline]
-    pub(crate) fn try_with_capacity_in(
-        capacity: usize,
-        arena: &'a FrameArena,
-    ) -> Result<Self, ArenaError> {
-        let mut vec = Self::new_in(arena);
-        vec.try_reserve_exact(capacity)?;
-        Ok(vec)
     }
 
     /// Creates a list with room for `capacity` elements if the active block has it, or else with none.
@@ -270,31 +260,19 @@ fn out_of_memory(error: ArenaError) -> io::Error {
 
 like_contents! { [T] FrameVec<'_, T>, [T] }
 
-/// Each side is compared as a slice.
-macro_rules! compared_as_slices {
-    ($([$($generics:tt)*] $left:ty, $right:ty;)*) => {$(
-        impl<T: PartialEq<U>, U, $($generics)*> PartialEq<$right> for $left {
-            #[inline]
-            fn eq(&self, other: &$right) -> bool {
-                self[..] == other[..]
-            }
-        }
-    )*};
-}
-
-compared_as_slices! {
-    [] FrameVec<'_, T>, FrameVec<'_, U>;
-    [] FrameVec<'_, T>, [U];
-    [] FrameVec<'_, T>, &[U];
-    [] FrameVec<'_, T>, &mut [U];
-    [] FrameVec<'_, T>, Vec<U>;
-    [const N: usize] FrameVec<'_, T>, [U; N];
-    [const N: usize] FrameVec<'_, T>, &[U; N];
-    [] [T], FrameVec<'_, U>;
-    [] &[T], FrameVec<'_, U>;
-    [] &mut [T], FrameVec<'_, U>;
-    [] Vec<T>, FrameVec<'_, U>;
-    [const N: usize] [T; N], FrameVec<'_, U>;
+compared_as_contents! {
+    [T: PartialEq<U>, U] FrameVec<'_, T>, FrameVec<'_, U>;
+    [T: PartialEq<U>, U] FrameVec<'_, T>, [U];
+    [T: PartialEq<U>, U] FrameVec<'_, T>, &[U];
+    [T: PartialEq<U>, U] FrameVec<'_, T>, &mut [U];
+    [T: PartialEq<U>, U] FrameVec<'_, T>, Vec<U>;
+    [T: PartialEq<U>, U, const N: usize] FrameVec<'_, T>, [U; N];
+    [T: PartialEq<U>, U, const N: usize] FrameVec<'_, T>, &[U; N];
+    [T: PartialEq<U>, U] [T], FrameVec<'_, U>;
+    [T: PartialEq<U>, U] &[T], FrameVec<'_, U>;
+    [T: PartialEq<U>, U] &mut [T], FrameVec<'_, U>;
+    [T: PartialEq<U>, U] Vec<T>, FrameVec<'_, U>;
+    [T: PartialEq<U>, U, const N: usize] [T; N], FrameVec<'_, U>;
 }
 
 #[cfg(test)]
