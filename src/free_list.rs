@@ -137,7 +137,7 @@ impl<'a> FreeList<'a> {
     /// Makes sure that a block of `bytes` can be allocated, or returns the arena's error.
     pub fn try_reserve(&self, bytes: usize) -> Result<(), ArenaError> {
         self.join();
-        if !self.has_room_for(bytes) {
+        if !self.has_room_for(bytes.max(1)) {
             self.add_region(bytes)?;
         }
         Ok(())

@@ -184,9 +184,11 @@ impl StampRun {
 ///
 /// Its length is fixed because a list that grows would call the user's global allocator, which may resolve
 /// a stale handle. Further runs would have no name in texts.
-static NAMED: Mutex<[(Stamp, &str); 64]> = Mutex::new([(UNSET, ""); 64]);
+static NAMED: Mutex<Names> = Mutex::new([(UNSET, ""); 256]);
 
-fn named() -> MutexGuard<'static, [(Stamp, &'static str); 64]> {
+type Names = [(Stamp, &'static str); 256];
+
+fn named() -> MutexGuard<'static, Names> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
