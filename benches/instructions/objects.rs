@@ -23,7 +23,7 @@ pub(crate) fn limits() -> impl Iterator<Item = (&'static str, f64)> {
         (INSERT, 25.0),
         (REMOVE, 25.0),
         (GET, 9.0),
-        (VISIT, 12_095.0),
+        (VISIT, 9_443.0),
     ];
     pool.into_iter().chain(blocks::limits())
 }
