@@ -262,24 +262,6 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_to_the_last_byte_where_that_counts() {
-        for (bytes, text) in [
-            (0, "0 bytes"),
-            (1, "1 byte"),
-            (1023, "1023 bytes"),
-            (1024, "1 KiB"),
-            (5000, "5000 bytes (4.9 KiB)"),
-            (170 << 10, "170 KiB"),
-            (3 << 19, "1536 KiB"),
-            (1 << 20, "1 MiB"),
-            ((64 << 20) - 8, "67108856 bytes (64 MiB)"),
-            (3 << 30, "3072 MiB"),
-        ] {
-            assert_eq!(exactly(bytes).to_string(), text);
-        }
-    }
-
-    #[test]
     fn names_lose_their_modules_and_nothing_else() {
         for (name, short) in [
             ("u8", "u8"),

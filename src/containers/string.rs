@@ -158,11 +158,8 @@ impl<'a> FrameString<'a> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, additional: usize) -> Result<(), ArenaError> {
-        if self.capacity() == 0 && additional < FIRST_BYTES {
-            let first = self.arena().block_remaining_bytes().min(FIRST_BYTES);
-            if self.bytes.try_reserve_exact(first.max(additional)).is_ok() {
-                return Ok(());
-            }
+        if self.capacity() == 0 {
+            self.bytes = FrameVec::with_capacity_of_block(FIRST_BYTES, self.arena());
         }
         self.bytes.try_reserve(additional)
     }

@@ -419,3 +419,23 @@ fn errors_say_what_happened_in_numbers() {
     let failed = failed.unwrap_err();
     assert!(failed.contains(&format!("no block of {} bytes", isize::MAX)));
 }
+
+#[test]
+fn sizes_in_errors_are_shown_to_the_last_byte() {
+    for (requested, text) in [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (1023, "1023 bytes"),
+        (1024, "1 KiB"),
+        (5000, "5000 bytes (4.9 KiB)"),
+        (170 << 10, "170 KiB"),
+        (3 << 19, "1536 KiB"),
+        (1 << 20, "1 MiB"),
+        ((64 << 20) - 8, "67108856 bytes (64 MiB)"),
+        (3 << 30, "3072 MiB"),
+    ] {
+        let error = ArenaError::AllocationFailed { requested };
+        let expected = format!("the global allocator has no block of {text} for an arena");
+        assert_eq!(error.to_string(), expected);
+    }
+}
