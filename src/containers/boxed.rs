@@ -116,14 +116,6 @@ impl<T> DerefMut for FrameBox<'_, T> {
     }
 }
 
-/// Clones into the same arena.
-impl<T: Clone> Clone for FrameBox<'_, T> {
-    #[track_caller]
-    fn clone(&self) -> Self {
-        self.arena.boxed(T::clone(self))
-    }
-}
-
 impl<T: fmt::Debug> fmt::Debug for FrameBox<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)

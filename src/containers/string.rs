@@ -27,8 +27,7 @@ use crate::error::{ArenaError, fail};
 /// let mut label = arena.string();
 /// label.push_str("wave ");
 /// write!(label, "{}", 3).unwrap();
-/// label.insert_str(4, " no.");
-/// assert_eq!(label, "wave no. 3");
+/// assert_eq!(label, "wave 3");
 /// ```
 pub struct FrameString<'a> {
     /// Always UTF-8.
@@ -165,9 +164,7 @@ impl<'a> FrameString<'a> {
     }
 }
 
-/// # Inserting and removing
-///
-/// As for [`String`], an index that is out of bounds or within a character is a panic.
+/// # Removing
 impl FrameString<'_> {
     /// Removes the last character and returns it.
     pub fn pop(&mut self) -> Option<char> {
@@ -177,10 +174,16 @@ impl FrameString<'_> {
     }
 
     /// Removes all text beyond the first `len` bytes.
+    ///
+    /// # Panics
+    /// If that is within a character.
     #[track_caller]
     pub fn truncate(&mut self, len: usize) {
         if len < self.len() {
-            self.assert_boundary(len);
+            assert!(
+                self.is_char_boundary(len),
+                "byte {len} is within a character"
+            );
             self.bytes.truncate(len);
         }
     }
@@ -188,32 +191,6 @@ impl FrameString<'_> {
     /// Removes the text and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-    }
-
-    /// Inserts a character at byte `index`.
-    #[track_caller]
-    pub fn insert(&mut self, index: usize, character: char) {
-        self.insert_str(index, character.encode_utf8(&mut [0; 4]));
-    }
-
-    /// Inserts a string at byte `index`.
-    #[track_caller]
-    pub fn insert_str(&mut self, index: usize, text: &str) {
-        self.assert_boundary(index);
-        self.push_str(text);
-        // Whole strings change places, so the bytes are still UTF-8.
-        self.bytes[index..].rotate_right(text.len());
-    }
-
-    /// # Panics
-    /// If the index is within a character, or beyond the text.
-    #[track_caller]
-    fn assert_boundary(&self, index: usize) {
-        assert!(
-            self.is_char_boundary(index),
-            "byte {index} is within a character, or beyond the {} bytes of the text",
-            self.len(),
-        );
     }
 }
 

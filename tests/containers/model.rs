@@ -177,7 +177,7 @@ impl<'a, T: Element> Lists<'a, T> {
                 }
             }
             1 => {
-                let mut ours = self.ours.split_off(range.start);
+                let mut ours = self.ours.drain(range.start..).collect_in(self.arena);
                 let mut theirs = self.theirs.split_off(range.start);
                 assert_eq!(ours, theirs);
                 ours.append(&mut self.ours);
@@ -205,7 +205,7 @@ impl<'a, T: Element> Lists<'a, T> {
                 self.theirs.extend(numbers.into_iter().map(T::make));
             }
             _ => {
-                let tail = self.ours.split_off(range.start);
+                let tail = self.ours.drain(range.start..).collect_in(self.arena);
                 assert_eq!(tail, self.theirs.split_off(range.start));
                 // One in two goes on with the tail.
                 if b.is_multiple_of(2) {

@@ -46,8 +46,8 @@ proptest! {
         for (kind, a, numbers) in steps {
             let text = text_of(&numbers);
             match kind {
-                0 => _ = same(|| ours.insert(a, '€'), || theirs.insert(a, '€')),
-                1 => _ = same(|| ours.insert_str(a, &text), || theirs.insert_str(a, &text)),
+                0 => _ = same(|| ours.push('€'), || theirs.push('€')),
+                1 => _ = same(|| ours.push_str(&text), || theirs.push_str(&text)),
                 2 => _ = same(|| ours.truncate(a), || theirs.truncate(a)),
                 3 => _ = same(|| ours.pop(), || theirs.pop()),
                 _ => {

@@ -57,15 +57,6 @@ impl<T> FrameVec<'_, T> {
         }
     }
 
-    /// Moves all elements from `at` on into a new list of the same arena.
-    #[track_caller]
-    pub fn split_off(&mut self, at: usize) -> Self {
-        let count = checked_range(at.., self.len).len();
-        let mut tail = self.arena().vec_with_capacity(count);
-        tail.extend(self.drain(at..));
-        tail
-    }
-
     /// Keeps the elements for which `keep` returns `true`, and drops the others.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.retain_mut(|element| keep(element));
