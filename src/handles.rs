@@ -7,7 +7,6 @@
 mod error;
 mod share;
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
@@ -55,9 +54,8 @@ use crate::stamp::{Stamp, UNSET};
 /// assert_eq!(arenas.slice(visible.meshes), []);
 /// ```
 ///
-/// Handles are ordered by the frame they were made in, then by address: sorting a list of them puts
-/// neighbours in memory side by side. A handle is eight bytes larger than its pointer. In debug builds it
-/// also stores the line that made it, for the text of [`HandleError`](crate::HandleError).
+/// A handle is eight bytes larger than its pointer. In debug builds it also stores the line that made it, for
+/// the text of [`HandleError`](crate::HandleError).
 #[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
 #[cfg_attr(feature = "reflect", reflect(opaque, Clone, Debug, Hash, PartialEq))]
 #[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
@@ -190,24 +188,6 @@ impl<T: ?Sized> PartialEq for FrameHandle<T> {
 }
 
 impl<T: ?Sized> Eq for FrameHandle<T> {}
-
-impl<T: ?Sized> PartialOrd for FrameHandle<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// By the frame they were made in, then by address. The data is not compared.
-impl<T: ?Sized> Ord for FrameHandle<T> {
-    #[expect(
-        ambiguous_wide_pointer_comparisons,
-        reason = "slices of different lengths at one address are different data"
-    )]
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_frame = self.stamp.cmp(&other.stamp);
-        by_frame.then_with(|| self.pointer.cmp(&other.pointer))
-    }
-}
 
 impl<T: ?Sized> Hash for FrameHandle<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {

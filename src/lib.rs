@@ -99,14 +99,6 @@
 //! struct Visible(FrameVec<'static, u32>);
 //! ```
 //!
-//! ```compile_fail,E0515
-//! # use bevy_ecs::prelude::*;
-//! # use bevy_frame_arena::prelude::*;
-//! fn cull(arenas: Res<'static, FrameArenas>) -> FrameVec<'static, u32> {
-//!     arenas.local().vec()
-//! }
-//! ```
-//!
 //! # Soundness
 //!
 //! *Promised:* a safe program that uses this crate does not reach undefined behaviour. That includes programs
@@ -130,21 +122,7 @@
 //! or that memory is wiped.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// For maintainers: the rooms. Each imports only from those above it, which `cargo test --test rooms` checks.
-//
-// error, settings, panics, stamp   plain things; unique numbers, never reused
-// figures       all that is measured, declared once
-// sites         which line asked for memory; idle without the feature
-// arena/        one region: pure arithmetic (bump, sizes), blocks and their store, cursor, destructors
-// containers/   FrameVec and the others, over one raw buffer of an arena
-// handles/      FrameHandle, its errors, sharing
-// arenas/       all workers of a period: claims, generations, ring, parking, meter, swap, leases,
-//               scratch, tasks, collector
-// free_list, pool   objects that are freed one by one, in a region
-// app/          [bevy] plugin, paces, parameters, diagnostics, hand-over to sub-apps
-// overlay/      [overlay] the window
-//
-// All above app/ builds without Bevy and does not log. CONTRIBUTING.md has five walks through the code.
+// For maintainers: CONTRIBUTING.md describes the rooms of `src`, and five walks through the code.
 
 extern crate alloc;
 
@@ -185,8 +163,7 @@ pub use arenas::{
     TwoFrames, WorkerUsage, changes,
 };
 pub use containers::{
-    CollectIn, FrameBox, FrameDrain, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec,
-    TableMemory,
+    CollectIn, FrameBox, FrameIntoIter, FrameMap, FrameSet, FrameString, FrameVec, TableMemory,
 };
 pub use error::{ArenaError, ArenaLimit};
 pub use figures::Figures;
@@ -195,7 +172,7 @@ pub use free_list::FreeList;
 pub use handles::{FrameHandle, HandleError, Shareable};
 #[cfg(feature = "overlay")]
 pub use overlay::{FrameArenaOverlay, FrameArenaOverlayConfig, FrameArenaOverlayPlugin};
-pub use pool::{Pool, PoolIter, PoolKey};
+pub use pool::{Pool, PoolKey};
 pub use settings::{FrameArenaSettings, LivesFor};
 pub use sites::{Site, SiteUsage};
 

@@ -7,8 +7,8 @@ use std::fmt;
 use std::mem::needs_drop;
 use std::ptr::NonNull;
 
-use self::slot::{Block, Content, Slot, USE_BITS, Walk};
-pub use self::slot::{PoolIter, PoolKey};
+pub use self::slot::PoolKey;
+use self::slot::{Block, Content, Slot, USE_BITS, Visits};
 use crate::arena::FrameArena;
 use crate::arenas::FrameArenas;
 use crate::containers::or_fail;
@@ -40,7 +40,7 @@ const BLOCK_BYTES: [usize; 2] = [4 << 10, 32 << 10];
 /// let third = bullets.insert([4.0, 5.0]); // in the slot of the first
 /// assert_eq!(bullets.get(first), None);
 /// assert_eq!(bullets[third], [4.0, 5.0]);
-/// for (key, bullet) in &mut bullets {
+/// for (_, bullet) in bullets.iter_mut() {
 ///     bullet[1] += 1.0;
 /// }
 /// assert_eq!(bullets[second], [2.0, 4.0]);
@@ -254,15 +254,21 @@ impl<T> Pool<T> {
 
     /// Returns an iterator over all values and their keys, in memory order. It passes over vacant slots,
     /// so a pool that was once much fuller takes longer, until it is [cleared](Self::clear).
-    pub fn iter(&self) -> PoolIter<&T> {
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (PoolKey<T>, &T)> {
         // SAFETY: the iterator borrows the pool.
-        unsafe { PoolIter::new(self) }
+        let visits = unsafe { Visits::new(self) };
+        // SAFETY: the slot has a value, and the pool is borrowed.
+        visits.map(|(key, value)| (key, unsafe { value.as_ref() }))
     }
 
     /// Returns an iterator over all values and their keys, in memory order, with mutable references.
-    pub fn iter_mut(&mut self) -> PoolIter<&mut T> {
+    #[inline]
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (PoolKey<T>, &mut T)> {
         // SAFETY: the iterator borrows the pool exclusively.
-        unsafe { PoolIter::new(self) }
+        let visits = unsafe { Visits::new(self) };
+        // SAFETY: the slot has a value, which is visited once. The pool is borrowed exclusively.
+        visits.map(|(key, mut value)| (key, unsafe { value.as_mut() }))
     }
 
     /// Removes and returns a value, and vacates its slot.
@@ -292,8 +298,7 @@ impl<T> Pool<T> {
     /// If `keep` or the destructor of a value panics, the values not visited yet stay in the pool.
     pub fn retain(&mut self, mut keep: impl FnMut(PoolKey<T>, &mut T) -> bool) {
         // SAFETY: the pool is borrowed, and no value is removed before it is visited.
-        let mut walk = unsafe { Walk::new(self) };
-        while let Some((key, mut value)) = walk.next() {
+        for (key, mut value) in unsafe { Visits::new(self) } {
             // SAFETY: the slot has a value, and the pool is borrowed exclusively.
             if !keep(key, unsafe { value.as_mut() }) {
                 // The slot is vacated before the value is dropped, which may panic.
@@ -344,7 +349,7 @@ impl<T> Default for Pool<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Pool<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self).finish()
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 

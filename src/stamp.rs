@@ -1,7 +1,6 @@
 //! Stamps: unique numbers, never reused, for each use of a generation or an arena.
 #![forbid(unsafe_code)]
 
-use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,20 +31,24 @@ const BLOCK_LENGTH: u64 = 1 << 16;
 /// The first stamp of standalone arenas; those of runs are lower.
 const FIRST_BLOCK: Stamp = 1 << 63;
 
-/// The first stamp of scratch; those of standalone arenas are lower.
-const FIRST_SCRATCH: Stamp = FIRST_BLOCK + (1 << 62);
-
-/// The first stamp of task arenas; those of scratch are lower.
-const FIRST_TASK: Stamp = FIRST_SCRATCH + (1 << 61);
+/// The first stamps of each kind of [`Lone`] arena, in order, and the end. It is never issued.
+const LONE: [Stamp; 4] = [
+    FIRST_BLOCK,
+    FIRST_BLOCK + (1 << 62),
+    FIRST_BLOCK + (1 << 62) + (1 << 61),
+    SPARE,
+];
 
 /// The first stamp of the first run.
 const FIRST_RUN: Stamp = UNSET + 1;
 
 // The process-wide counters. None issues zero, and those of blocks are multiples of `BLOCK_LENGTH`.
 static NEXT_RUN: AtomicU64 = AtomicU64::new(FIRST_RUN);
-static NEXT_BLOCK: AtomicU64 = AtomicU64::new(FIRST_BLOCK);
-static NEXT_SCRATCH: AtomicU64 = AtomicU64::new(FIRST_SCRATCH);
-static NEXT_TASK: AtomicU64 = AtomicU64::new(FIRST_TASK);
+static NEXT_LONE: [AtomicU64; 3] = [
+    AtomicU64::new(LONE[0]),
+    AtomicU64::new(LONE[1]),
+    AtomicU64::new(LONE[2]),
+];
 static NEXT_POOL: AtomicU64 = AtomicU64::new(1);
 
 /// Takes `count` stamps below `limit` and returns the first.
@@ -58,22 +61,36 @@ fn take(counter: &AtomicU64, count: u64, limit: Stamp) -> Stamp {
         .expect("2^31 `FrameArenas`, 2^45 standalone arenas and 2^40 pools outlast any process")
 }
 
+/// An arena that is not one of a generation: it owns a block of stamps, and takes the next one at each reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lone {
+    Standalone,
+    Scratch,
+    Task,
+}
+
+impl Lone {
+    /// Takes a block of stamps and returns the first. The arena also owns those that [`after`] returns from
+    /// it on.
+    fn block(self) -> Stamp {
+        let kind = self as usize;
+        take(&NEXT_LONE[kind], BLOCK_LENGTH, LONE[kind + 1])
+    }
+}
+
 /// Returns a stamp for a standalone arena.
-///
-/// The arena also owns those that [`after`] returns from it on.
 pub(crate) fn standalone() -> Stamp {
-    take(&NEXT_BLOCK, BLOCK_LENGTH, FIRST_SCRATCH)
+    Lone::Standalone.block()
 }
 
-/// Returns a stamp for an arena of scratch, as [`standalone`] does for others.
+/// Returns a stamp for an arena of scratch.
 pub(crate) fn scratch() -> Stamp {
-    take(&NEXT_SCRATCH, BLOCK_LENGTH, FIRST_TASK)
+    Lone::Scratch.block()
 }
 
-/// Returns a stamp for a task arena, as [`standalone`] does for others.
+/// Returns a stamp for a task arena.
 pub(crate) fn task() -> Stamp {
-    // The largest number itself, `SPARE`, is never issued.
-    take(&NEXT_TASK, BLOCK_LENGTH, Stamp::MAX)
+    Lone::Task.block()
 }
 
 /// Returns a number below `limit` for a pool: unique, never reused, and not a stamp.
@@ -81,19 +98,17 @@ pub(crate) fn pool(limit: u64) -> u64 {
     take(&NEXT_POOL, 1, limit)
 }
 
-/// Returns whether a standalone arena has, or had, this stamp.
-pub(crate) fn is_standalone(stamp: Stamp) -> bool {
-    (FIRST_BLOCK..FIRST_SCRATCH).contains(&stamp)
-}
-
-/// Returns whether an arena of scratch has, or had, this stamp.
-pub(crate) fn is_scratch(stamp: Stamp) -> bool {
-    (FIRST_SCRATCH..FIRST_TASK).contains(&stamp)
+/// Returns the kind of lone arena that has, or had, this stamp.
+pub(crate) fn lone(stamp: Stamp) -> Option<Lone> {
+    let kinds = [Lone::Standalone, Lone::Scratch, Lone::Task];
+    kinds
+        .into_iter()
+        .find(|&kind| (LONE[kind as usize]..LONE[kind as usize + 1]).contains(&stamp))
 }
 
 /// Returns whether a task arena has, or had, this stamp.
 pub(crate) fn is_task(stamp: Stamp) -> bool {
-    (FIRST_TASK..SPARE).contains(&stamp)
+    lone(stamp) == Some(Lone::Task)
 }
 
 /// Returns the number of the period that a run issued `stamp` for, counted from the run's first.
@@ -117,23 +132,15 @@ pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
     }
 }
 
-/// Returns the stamp that follows one of [`standalone`], [`scratch`], [`task`] or this function. Each may be
-/// passed once.
+/// Returns the stamp that follows one of a lone arena. Each may be passed once.
 #[inline]
 pub(crate) fn after(stamp: Stamp) -> Stamp {
     next_in_block(stamp).unwrap_or_else(|| in_another_block(stamp))
 }
 
-/// Returns the first stamp of a new block, for the kind of arena that has `stamp`.
 #[cold]
 fn in_another_block(stamp: Stamp) -> Stamp {
-    if is_task(stamp) {
-        task()
-    } else if is_scratch(stamp) {
-        scratch()
-    } else {
-        standalone()
-    }
+    lone(stamp).unwrap_or(Lone::Standalone).block()
 }
 
 /// Returns the stamp that follows, unless that takes another block. This needs no other thread.
@@ -173,10 +180,15 @@ impl StampRun {
     }
 }
 
-/// A stamp of each run that has a name, and the name: for the texts of errors.
-static NAMED: Mutex<Vec<(Stamp, &'static str)>> = Mutex::new(Vec::new());
+/// A stamp of each run that has a name, and the name: for the texts of errors. Free entries are [`UNSET`].
+///
+/// Its length is fixed because a list that grows would call the user's global allocator, which may resolve
+/// a stale handle. Further runs would have no name in texts.
+static NAMED: Mutex<Names> = Mutex::new([(UNSET, ""); 256]);
 
-fn named() -> MutexGuard<'static, Vec<(Stamp, &'static str)>> {
+type Names = [(Stamp, &'static str); 256];
+
+fn named() -> MutexGuard<'static, Names> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -191,22 +203,9 @@ impl RunName {
         expect(dead_code, reason = "paces are made by an app")
     )]
     pub(crate) fn new(stamp: Stamp, name: &'static str) -> Self {
-        // The list grows while the lock is not held: a user's global allocator may resolve a stale handle,
-        // whose error has the name of its run.
-        let mut longer = Vec::new();
-        loop {
-            let mut named = named();
-            if longer.capacity() > named.capacity() {
-                longer.append(&mut named);
-                mem::swap(&mut *named, &mut longer);
-            }
-            if named.len() < named.capacity() {
-                named.push((stamp, name));
-                break;
-            }
-            let len = named.len();
-            drop(named);
-            longer.reserve_exact(2 * len + 8);
+        let mut named = named();
+        if let Some(free) = named.iter_mut().find(|entry| entry.0 == UNSET) {
+            *free = (stamp, name);
         }
         Self(stamp)
     }
@@ -214,7 +213,10 @@ impl RunName {
 
 impl Drop for RunName {
     fn drop(&mut self) {
-        named().retain(|&(stamp, _)| stamp != self.0);
+        let mut named = named();
+        for entry in named.iter_mut().filter(|entry| entry.0 == self.0) {
+            entry.0 = UNSET;
+        }
     }
 }
 
@@ -243,7 +245,6 @@ mod tests {
             assert_eq!(age(foreign, later), None);
             assert_eq!(age(later, foreign), None);
         }
-        assert!(is_standalone(alone) && !is_standalone(issued) && !is_standalone(SPARE));
     }
 
     #[test]
@@ -263,42 +264,22 @@ mod tests {
     }
 
     #[test]
-    fn blocks_never_overlap() {
-        let first = standalone();
-        let other = standalone();
-        let mut stamp = first;
-        for _ in 1..BLOCK_LENGTH {
-            stamp = after(stamp);
-            assert_ne!(stamp, other);
+    fn lone_arenas_have_stamps_of_their_own_kind_in_all_blocks() {
+        for kind in [Lone::Standalone, Lone::Scratch, Lone::Task] {
+            let [first, other] = [kind.block(), kind.block()];
+            let mut stamp = first;
+            for _ in 1..BLOCK_LENGTH {
+                stamp = after(stamp);
+                assert_ne!(stamp, other);
+            }
+            assert_eq!(stamp, first + BLOCK_LENGTH - 1);
+            assert!(after(stamp) >= other + BLOCK_LENGTH);
+            for stamp in [first, stamp, after(stamp), other] {
+                assert_eq!(lone(stamp), Some(kind));
+            }
         }
-        assert_eq!(stamp, first + BLOCK_LENGTH - 1);
-        assert!(after(stamp) >= other + BLOCK_LENGTH);
-    }
-
-    #[test]
-    fn stamps_of_scratch_differ_from_those_of_standalone_arenas_in_all_blocks() {
-        let alone = [standalone(), in_another_block(standalone())];
-        let first = scratch();
-        let last = first + BLOCK_LENGTH - 1;
-        for stamp in [first, last, after(last), in_another_block(first)] {
-            assert!(is_scratch(stamp) && !is_standalone(stamp));
-            assert!(!alone.contains(&stamp));
-        }
-        assert_ne!(after(last), first);
-        for stamp in alone.into_iter().chain([FIRST_RUN, UNSET, SPARE]) {
-            assert!(!is_scratch(stamp));
-        }
-    }
-
-    #[test]
-    fn stamps_of_task_arenas_differ_from_all_others() {
-        let first = task();
-        let last = first + BLOCK_LENGTH - 1;
-        for stamp in [first, last, after(last), in_another_block(first)] {
-            assert!(is_task(stamp) && !is_scratch(stamp) && !is_standalone(stamp));
-        }
-        for stamp in [standalone(), scratch(), FIRST_RUN, UNSET, SPARE] {
-            assert!(!is_task(stamp));
+        for stamp in [UNSET, FIRST_RUN, FIRST_BLOCK - 1, SPARE] {
+            assert_eq!(lone(stamp), None);
         }
     }
 

@@ -197,34 +197,3 @@ impl FrameArena {
 fn is_aligned(block: NonNull<u8>, align: usize) -> bool {
     block.addr().get() & (align - 1) == 0
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// No container does this, but the trait allows it.
-    #[test]
-    fn a_block_that_needs_a_larger_alignment_moves_unless_it_has_it() {
-        let arena = &FrameArena::new(4096);
-        let old = Layout::new::<[u64; 4]>();
-        for (place, new_bytes) in [(8, 16), (8, 64), (64, 16), (64, 64)] {
-            let place = Layout::from_size_align(8, place).expect("a valid layout");
-            arena.try_alloc_layout(place).expect("room");
-            let block = arena.allocate(old).expect("room").cast::<[u64; 4]>();
-            // SAFETY: the block was just allocated for this type.
-            unsafe { block.write([1, 2, 3, 4]) };
-            let new = Layout::from_size_align(new_bytes, 64).expect("a valid layout");
-            let resize = if new_bytes > old.size() {
-                <&FrameArena as Allocator>::grow
-            } else {
-                <&FrameArena as Allocator>::shrink
-            };
-            // SAFETY: the block was allocated with `old` by this allocator.
-            let moved = unsafe { resize(&arena, block.cast(), old, new) }.expect("room");
-            assert_eq!(moved.len(), new_bytes);
-            assert_eq!(moved.addr().get() % 64, 0);
-            // SAFETY: at least two of the four words are left.
-            assert_eq!(unsafe { moved.cast::<[u64; 2]>().read() }, [1, 2]);
-        }
-    }
-}

@@ -11,7 +11,7 @@ use std::slice;
 
 use super::values::refuse_destructors;
 use super::{FrameArena, bump::beyond_cursor, dangling};
-use crate::error::{ArenaError, fail};
+use crate::error::{ArenaError, or_fail};
 
 /// The largest alignment that `#[repr(align)]` allows.
 const MAX_ALIGN: usize = 1 << 29;
@@ -107,10 +107,7 @@ impl FrameArena {
     #[inline(always)]
     #[track_caller]
     fn make_slice<T>(&self, len: usize, make: impl FnMut(usize) -> T) -> &mut [T] {
-        let layout = match array_layout::<T>(len) {
-            Ok(layout) => layout,
-            Err(error) => fail(error),
-        };
+        let layout = or_fail(array_layout::<T>(len));
         let memory = match self.take(layout.size(), beyond_cursor(align_of::<T>())) {
             Some(memory) => memory,
             None => self.alloc_layout_slow(layout),
@@ -182,10 +179,7 @@ impl FrameArena {
         value: T,
     ) -> &mut [T] {
         const { refuse_alignment(ALIGN) };
-        match self.try_make_aligned::<ALIGN, T>(len, value) {
-            Ok(slice) => slice,
-            Err(error) => fail(error),
-        }
+        or_fail(self.try_make_aligned::<ALIGN, T>(len, value))
     }
 
     /// Allocates as [`alloc_slice_aligned`](Self::alloc_slice_aligned) does, or returns an error.

@@ -10,7 +10,7 @@ use std::mem::{ManuallyDrop, needs_drop};
 use std::ptr::NonNull;
 
 use super::{FrameArena, bump::beyond_cursor, dangling};
-use crate::error::{ArenaError, fail};
+use crate::error::{ArenaError, or_fail};
 
 /// # Values that this system reads and writes
 ///
@@ -166,10 +166,7 @@ impl FrameArena {
     #[inline(never)]
     #[track_caller]
     pub(super) fn alloc_layout_slow(&self, layout: Layout) -> NonNull<u8> {
-        match self.take_slow(layout) {
-            Ok(memory) => memory,
-            Err(error) => fail(error),
-        }
+        or_fail(self.take_slow(layout))
     }
 
     #[cold]

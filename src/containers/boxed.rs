@@ -1,14 +1,12 @@
 //! One value in an arena that is dropped at the end of its scope.
 #![expect(unsafe_code, reason = "owns a value in raw memory")]
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use super::like_contents;
 use super::raw::SharedInstead;
 use crate::arena::{FrameArena, put};
 use crate::error::ArenaError;
@@ -118,34 +116,8 @@ impl<T> DerefMut for FrameBox<'_, T> {
     }
 }
 
-/// Clones into the same arena.
-impl<T: Clone> Clone for FrameBox<'_, T> {
-    #[track_caller]
-    fn clone(&self) -> Self {
-        self.arena.boxed(T::clone(self))
-    }
-
-    fn clone_from(&mut self, source: &Self) {
-        T::clone_from(self, source);
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for FrameBox<'_, T> {
+impl<T: fmt::Debug> fmt::Debug for FrameBox<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
-    }
-}
-
-impl<T: PartialEq> PartialEq for FrameBox<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-like_contents! { [T] FrameBox<'_, T>, T }
-
-impl<T: PartialOrd> PartialOrd for FrameBox<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (**self).partial_cmp(&**other)
     }
 }

@@ -1,10 +1,9 @@
 //! Hash maps and hash sets in an arena.
 #![forbid(unsafe_code)]
 
-use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::ops::{Deref, DerefMut, Index};
+use std::ops::{Deref, DerefMut};
 
 use foldhash::fast::FixedState;
 use hashbrown::hash_map::{self, Entry, HashMap};
@@ -52,6 +51,7 @@ use crate::error::ArenaError;
 /// a limit. The methods listed here panic at the caller's line. Unlike a map of hashbrown with another
 /// allocator, it never aborts the process. To get the error instead, make room with
 /// [`try_reserve`](Self::try_reserve).
+#[derive(Clone)]
 pub struct FrameMap<'a, K, V, S = FixedState> {
     table: HashMap<K, V, S, TableMemory<'a>>,
 }
@@ -73,13 +73,14 @@ pub struct FrameMap<'a, K, V, S = FixedState> {
 /// visible.extend([1, 2]);
 /// assert!(visible.difference(&seen).eq([&2]));
 /// ```
+#[derive(Clone)]
 pub struct FrameSet<'a, T, S = FixedState> {
     table: HashSet<T, S, TableMemory<'a>>,
 }
 
 /// Implements everything that maps and sets have in common.
 macro_rules! hash_table {
-    ($name:ident<$key:ident $(, $value:ident)?>, $module:ident::$hashbrown:ident) => {
+    ($name:ident<$key:ident $(, $value:ident)?> of $element:ty, $module:ident::$hashbrown:ident) => {
         impl<$key: Eq + Hash $(, $value)?, S: BuildHasher> $name<'_, $key $(, $value)?, S> {
             /// Makes room for at least `additional` more elements.
             #[inline]
@@ -95,7 +96,7 @@ macro_rules! hash_table {
                 if additional <= self.table.capacity() - self.table.len() {
                     return Ok(());
                 }
-                let too_long = || too_long::<($key, $($value)?)>(additional);
+                let too_long = || too_long::<$element>(additional);
                 let grow = |table: &mut $hashbrown<_, $($value,)? _, _>| table.try_reserve(additional);
                 table::try_grow(&mut self.table, $hashbrown::allocator, grow, too_long)
             }
@@ -118,38 +119,20 @@ macro_rules! hash_table {
             }
         }
 
-        /// Clones into the same arena.
-        impl<$key, $($value: Clone,)? S> Clone for $name<'_, $key $(, $value)?, S>
-        where
-            $key: Clone + Eq + Hash,
-            S: Clone + BuildHasher,
+        impl<$key: Eq + Hash $(, $value)?, S: BuildHasher> Extend<$element>
+            for $name<'_, $key $(, $value)?, S>
         {
             #[track_caller]
-            fn clone(&self) -> Self {
-                let (hasher, memory) = (self.hasher().clone(), self.allocator().clone());
-                let table = $hashbrown::with_hasher_in(hasher, memory);
-                let mut clone = Self { table };
-                clone.reserve(self.capacity());
-                clone.table.clone_from(&self.table);
-                clone
+            fn extend<I: IntoIterator<Item = $element>>(&mut self, iter: I) {
+                let iter = iter.into_iter();
+                let known = iter.size_hint().0;
+                // As in hashbrown: half of them where keys may repeat.
+                self.reserve(if self.is_empty() { known } else { known.div_ceil(2) });
+                for element in iter {
+                    self.reserve(1);
+                    self.table.extend([element]);
+                }
             }
-
-            fn clone_from(&mut self, source: &Self) {
-                self.table.clone_from(&source.table);
-            }
-        }
-
-        impl<$key: Eq + Hash, $($value: PartialEq,)? S: BuildHasher> PartialEq
-            for $name<'_, $key $(, $value)?, S>
-        {
-            fn eq(&self, other: &Self) -> bool {
-                self.table == other.table
-            }
-        }
-
-        impl<$key: Eq + Hash, $($value: Eq,)? S: BuildHasher> Eq
-            for $name<'_, $key $(, $value)?, S>
-        {
         }
 
         impl<'a, $key $(, $value)?, S> IntoIterator for $name<'a, $key $(, $value)?, S> {
@@ -180,20 +163,8 @@ macro_rules! hash_table {
     };
 }
 
-hash_table! { FrameMap<K, V>, hash_map::HashMap }
-hash_table! { FrameSet<T>, hash_set::HashSet }
-
-impl<'a, K, V, S> FrameMap<'a, K, V, S> {
-    /// Returns an iterator over the keys by value, in arbitrary order.
-    pub fn into_keys(self) -> hash_map::IntoKeys<K, V, TableMemory<'a>> {
-        self.table.into_keys()
-    }
-
-    /// Returns an iterator over the values by value, in arbitrary order.
-    pub fn into_values(self) -> hash_map::IntoValues<K, V, TableMemory<'a>> {
-        self.table.into_values()
-    }
-}
+hash_table! { FrameMap<K, V> of (K, V), hash_map::HashMap }
+hash_table! { FrameSet<T> of T, hash_set::HashSet }
 
 impl<'a, K: Eq + Hash, V, S: BuildHasher> FrameMap<'a, K, V, S> {
     /// Inserts a value, and returns the previous value of the key.
@@ -226,48 +197,12 @@ impl<T: Eq + Hash, S: BuildHasher> FrameSet<'_, T, S> {
     }
 }
 
-impl<K: Eq + Hash, V, S: BuildHasher> Extend<(K, V)> for FrameMap<'_, K, V, S> {
-    #[track_caller]
-    fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, iter: I) {
-        let iter = iter.into_iter();
-        self.reserve(table::expected(iter.size_hint().0, self.is_empty()));
-        for (key, value) in iter {
-            self.insert(key, value);
-        }
-    }
-}
-
 impl<'m, K, V, S> IntoIterator for &'m mut FrameMap<'_, K, V, S> {
     type Item = (&'m K, &'m mut V);
     type IntoIter = hash_map::IterMut<'m, K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.table.iter_mut()
-    }
-}
-
-impl<K, V, Q, S> Index<&Q> for FrameMap<'_, K, V, S>
-where
-    K: Eq + Hash + Borrow<Q>,
-    Q: ?Sized + Eq + Hash,
-    S: BuildHasher,
-{
-    type Output = V;
-
-    #[track_caller]
-    fn index(&self, key: &Q) -> &V {
-        self.get(key).expect("the map has no such key")
-    }
-}
-
-impl<T: Eq + Hash, S: BuildHasher> Extend<T> for FrameSet<'_, T, S> {
-    #[track_caller]
-    fn extend<I: IntoIterator<Item = T>>(&mut self, iter: I) {
-        let iter = iter.into_iter();
-        self.reserve(table::expected(iter.size_hint().0, self.is_empty()));
-        for value in iter {
-            self.insert(value);
-        }
     }
 }
 

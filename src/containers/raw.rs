@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::arena::{FrameArena, Purpose, array_layout, too_long};
-use crate::error::{ArenaError, fail};
+use crate::error::{ArenaError, or_fail};
 
 /// Memory for `capacity` elements of `T`, initialised or not.
 ///
@@ -179,10 +179,7 @@ unsafe fn grow_or_fail<T>(
         return grown;
     }
     // SAFETY: the caller's promise.
-    match unsafe { try_grow_slow(arena, start, capacity, len, additional) } {
-        Ok(grown) => grown,
-        Err(error) => fail(error),
-    }
+    or_fail(unsafe { try_grow_slow(arena, start, capacity, len, additional) })
 }
 
 /// # Safety

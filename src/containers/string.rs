@@ -4,14 +4,10 @@
     reason = "turns bytes that are UTF-8 by construction into `str`"
 )]
 
-mod edit;
-
-use std::cmp::Ordering;
 use std::fmt::{self, Write};
 use std::ops::{AddAssign, Deref, DerefMut};
-use std::str::Utf8Error;
 
-use super::{FrameVec, like_contents, or_fail};
+use super::{FrameVec, compared_as_contents, like_contents, or_fail};
 use crate::arena::FrameArena;
 use crate::error::{ArenaError, fail};
 
@@ -31,8 +27,7 @@ use crate::error::{ArenaError, fail};
 /// let mut label = arena.string();
 /// label.push_str("wave ");
 /// write!(label, "{}", 3).unwrap();
-/// label.insert_str(4, " no.");
-/// assert_eq!(label, "wave no. 3");
+/// assert_eq!(label, "wave 3");
 /// ```
 pub struct FrameString<'a> {
     /// Always UTF-8.
@@ -162,46 +157,45 @@ impl<'a> FrameString<'a> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, additional: usize) -> Result<(), ArenaError> {
-        if self.capacity() == 0 && additional < FIRST_BYTES {
-            let first = self.arena().block_remaining_bytes().min(FIRST_BYTES);
-            if self.bytes.try_reserve_exact(first.max(additional)).is_ok() {
-                return Ok(());
-            }
+        if self.capacity() == 0 {
+            self.bytes = FrameVec::with_capacity_of_block(FIRST_BYTES, self.arena());
         }
         self.bytes.try_reserve(additional)
     }
 }
 
-/// # From and into bytes
-impl<'a> FrameString<'a> {
-    /// Turns bytes into a string, without copying them.
+/// # Removing
+impl FrameString<'_> {
+    /// Removes the last character and returns it.
+    pub fn pop(&mut self) -> Option<char> {
+        let last = self.chars().next_back()?;
+        self.bytes.truncate(self.len() - last.len_utf8());
+        Some(last)
+    }
+
+    /// Removes all text beyond the first `len` bytes.
     ///
-    /// # Errors
-    /// If they are not UTF-8; the bytes are dropped.
-    pub fn from_utf8(bytes: FrameVec<'a, u8>) -> Result<Self, Utf8Error> {
-        str::from_utf8(&bytes)?;
-        Ok(Self { bytes })
-    }
-
-    /// Copies bytes into a string, with `U+FFFD` in place of sequences that are not UTF-8.
+    /// # Panics
+    /// If that is within a character.
     #[track_caller]
-    pub fn from_utf8_lossy_in(bytes: &[u8], arena: &'a FrameArena) -> Self {
-        let mut text = Self::new_in(arena);
-        text.reserve(bytes.len());
-        for chunk in bytes.utf8_chunks() {
-            text.push_str(chunk.valid());
-            if !chunk.invalid().is_empty() {
-                text.push(char::REPLACEMENT_CHARACTER);
-            }
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.len() {
+            assert!(
+                self.is_char_boundary(len),
+                "byte {len} is within a character"
+            );
+            self.bytes.truncate(len);
         }
-        text
     }
 
-    /// Returns the bytes of the text, as a list.
-    pub fn into_bytes(self) -> FrameVec<'a, u8> {
-        self.bytes
+    /// Removes the text and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
     }
+}
 
+/// # Giving it away
+impl<'a> FrameString<'a> {
     /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
     #[inline]
     pub fn leak(mut self) -> &'a mut str {
@@ -319,30 +313,12 @@ impl<'e> Extend<&'e str> for FrameString<'_> {
 
 like_contents! { [] FrameString<'_>, str }
 
-impl PartialOrd for FrameString<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Each side is compared as text.
-macro_rules! compared_as_text {
-    ($($left:ty, $right:ty;)*) => {$(
-        impl PartialEq<$right> for $left {
-            #[inline]
-            fn eq(&self, other: &$right) -> bool {
-                self[..] == other[..]
-            }
-        }
-    )*};
-}
-
-compared_as_text! {
-    FrameString<'_>, FrameString<'_>;
-    FrameString<'_>, str;
-    FrameString<'_>, &str;
-    FrameString<'_>, String;
-    str, FrameString<'_>;
-    &str, FrameString<'_>;
-    String, FrameString<'_>;
+compared_as_contents! {
+    [] FrameString<'_>, FrameString<'_>;
+    [] FrameString<'_>, str;
+    [] FrameString<'_>, &str;
+    [] FrameString<'_>, String;
+    [] str, FrameString<'_>;
+    [] &str, FrameString<'_>;
+    [] String, FrameString<'_>;
 }

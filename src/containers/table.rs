@@ -102,13 +102,3 @@ impl<T> Drop for Asking<'_, '_, T> {
         (self.1)(self.0).asked.set(false);
     }
 }
-
-/// Returns the number of elements to make room for if an iterator yields at least `known`: half of them
-/// where keys may repeat, as in hashbrown.
-pub(super) const fn expected(known: usize, table_is_empty: bool) -> usize {
-    if table_is_empty {
-        known
-    } else {
-        known.div_ceil(2)
-    }
-}

@@ -4,20 +4,18 @@
 mod edit;
 mod extend;
 
-use std::cmp::Ordering;
 use std::io;
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::{Deref, DerefMut};
-use std::ptr::{self, NonNull};
-use std::slice;
+use std::{ptr, slice};
 
-pub use self::edit::{FrameDrain, FrameIntoIter};
-use super::like_contents;
+pub use self::edit::FrameIntoIter;
 use super::raw::RawBuffer;
+use super::{compared_as_contents, like_contents};
 use crate::arena::FrameArena;
 use crate::error::ArenaError;
 
-/// A list in an arena, with the interface of [`Vec`]: for everything that a system collects.
+/// A list in an arena, with the common methods of [`Vec`]: for everything that a system collects.
 ///
 /// [`FrameArena::vec`], [`vec_with_capacity`](FrameArena::vec_with_capacity) and
 /// [`collect`](FrameArena::collect) make one. It stays in the system that made it, and drops its
@@ -58,16 +56,6 @@ impl<'a, T> FrameVec<'a, T> {
             buffer: RawBuffer::new_in(arena),
             len: 0,
         }
-    }
-
-    #[inline]
-    pub(crate) fn try_with_capacity_in(
-        capacity: usize,
-        arena: &'a FrameArena,
-    ) -> Result<Self, ArenaError> {
-        let mut vec = Self::new_in(arena);
-        vec.try_reserve_exact(capacity)?;
-        Ok(vec)
     }
 
     /// Creates a list with room for `capacity` elements if the active block has it, or else with none.
@@ -160,17 +148,10 @@ impl<'a, T> FrameVec<'a, T> {
     /// Returns the spare capacity behind the elements.
     #[inline]
     pub(crate) fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
-        self.split_at_spare().1
-    }
-
-    /// Returns the elements and the spare capacity behind them.
-    #[inline]
-    fn split_at_spare(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
         let (start, len) = (self.slot(self.len), self.capacity() - self.len);
         // SAFETY: the memory behind the elements, up to the capacity, is the list's own, and need not
         // be initialised.
-        let spare = unsafe { slice::from_raw_parts_mut(start.cast(), len) };
-        (self, spare)
+        unsafe { slice::from_raw_parts_mut(start.cast(), len) }
     }
 
     /// Returns the slot of an element, which is in the buffer if `index` is below the capacity.
@@ -204,24 +185,6 @@ impl<'a, T> FrameVec<'a, T> {
         // - the first `len` elements are initialised, in memory that is not returned to the arena;
         // - the list that owned them is gone, so no other reference reaches them.
         unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) }
-    }
-}
-
-impl<'a, T, const N: usize> FrameVec<'a, [T; N]> {
-    /// Turns a list of arrays into a list of their elements, without copying them.
-    ///
-    /// # Panics
-    /// If there are more than `usize::MAX` elements, which is possible only for zero-sized types.
-    #[track_caller]
-    pub fn into_flattened(self) -> FrameVec<'a, T> {
-        let len = self.len.checked_mul(N).expect("too many elements");
-        let list = ManuallyDrop::new(self);
-        // Wraps only for zero-sized elements, which have no block.
-        let capacity = list.capacity().wrapping_mul(N);
-        let block = NonNull::slice_from_raw_parts(list.buffer.start().cast(), capacity);
-        // SAFETY: the list gave up its block, whose size and alignment are the same for the elements.
-        let buffer = unsafe { RawBuffer::from_raw(block, list.arena()) };
-        FrameVec { buffer, len }
     }
 }
 
@@ -280,16 +243,6 @@ impl io::Write for FrameVec<'_, u8> {
         Ok(bytes.len())
     }
 
-    fn write_vectored(&mut self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        let lengths = slices.iter().map(|slice| slice.len());
-        let written = lengths.fold(0, usize::saturating_add);
-        self.try_reserve(written).map_err(out_of_memory)?;
-        for slice in slices {
-            self.extend_from_slice(slice);
-        }
-        Ok(written)
-    }
-
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.try_extend_from_slice(bytes).map_err(out_of_memory)
@@ -307,35 +260,34 @@ fn out_of_memory(error: ArenaError) -> io::Error {
 
 like_contents! { [T] FrameVec<'_, T>, [T] }
 
-impl<T: PartialOrd> PartialOrd for FrameVec<'_, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        self[..].partial_cmp(&other[..])
+compared_as_contents! {
+    [T: PartialEq<U>, U] FrameVec<'_, T>, FrameVec<'_, U>;
+    [T: PartialEq<U>, U] FrameVec<'_, T>, [U];
+    [T: PartialEq<U>, U] FrameVec<'_, T>, &[U];
+    [T: PartialEq<U>, U] FrameVec<'_, T>, &mut [U];
+    [T: PartialEq<U>, U] FrameVec<'_, T>, Vec<U>;
+    [T: PartialEq<U>, U, const N: usize] FrameVec<'_, T>, [U; N];
+    [T: PartialEq<U>, U, const N: usize] FrameVec<'_, T>, &[U; N];
+    [T: PartialEq<U>, U] [T], FrameVec<'_, U>;
+    [T: PartialEq<U>, U] &[T], FrameVec<'_, U>;
+    [T: PartialEq<U>, U] &mut [T], FrameVec<'_, U>;
+    [T: PartialEq<U>, U] Vec<T>, FrameVec<'_, U>;
+    [T: PartialEq<U>, U, const N: usize] [T; N], FrameVec<'_, U>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_zero_sized_values_can_be_as_long_as_a_number_and_no_longer() {
+        let arena = FrameArena::new(64);
+        let mut list = FrameVec::new_in(&arena);
+        // SAFETY: such a list has room for any number of elements, which need no initialisation.
+        unsafe { list.set_len(usize::MAX - 1) };
+        list.push(());
+        assert!(list.try_push(()).is_err() && list.try_reserve(1).is_err());
+        assert!(list.try_extend([()]).is_err() && list.try_extend_from_slice(&[()]).is_err());
+        assert_eq!(list.len(), usize::MAX);
     }
-}
-
-/// Each side is compared as a slice.
-macro_rules! compared_as_slices {
-    ($([$($generics:tt)*] $left:ty, $right:ty;)*) => {$(
-        impl<T: PartialEq<U>, U, $($generics)*> PartialEq<$right> for $left {
-            #[inline]
-            fn eq(&self, other: &$right) -> bool {
-                self[..] == other[..]
-            }
-        }
-    )*};
-}
-
-compared_as_slices! {
-    [] FrameVec<'_, T>, FrameVec<'_, U>;
-    [] FrameVec<'_, T>, [U];
-    [] FrameVec<'_, T>, &[U];
-    [] FrameVec<'_, T>, &mut [U];
-    [] FrameVec<'_, T>, Vec<U>;
-    [const N: usize] FrameVec<'_, T>, [U; N];
-    [const N: usize] FrameVec<'_, T>, &[U; N];
-    [] [T], FrameVec<'_, U>;
-    [] &[T], FrameVec<'_, U>;
-    [] &mut [T], FrameVec<'_, U>;
-    [] Vec<T>, FrameVec<'_, U>;
-    [const N: usize] [T; N], FrameVec<'_, U>;
 }

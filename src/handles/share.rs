@@ -83,37 +83,7 @@ impl FrameArena {
         &self,
         value: T,
     ) -> Result<FrameHandle<T>, ArenaError> {
-        self.try_share_with(move || value)
-    }
-
-    /// Shares the value that `make` returns. The compiler constructs it in place where it can.
-    ///
-    /// `make` may use the arena. If it panics, the space stays in use until the next reset.
-    ///
-    /// If memory is refused, `make` is not called.
-    #[inline]
-    #[track_caller]
-    pub fn share_with<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> FrameHandle<T> {
-        or_fail(self.try_share_with(make))
-    }
-
-    /// Shares as [`share_with`](Self::share_with) does, or returns an error
-    /// without calling `make`.
-    #[inline]
-    #[track_caller]
-    pub fn try_share_with<T: Send + Sync + 'static>(
-        &self,
-        make: impl FnOnce() -> T,
-    ) -> Result<FrameHandle<T>, ArenaError> {
-        let memory = self.try_take_for::<T>()?;
-        let room = self.try_room_for_drop::<T>()?;
-        // SAFETY: the memory was taken for a `T`.
-        let value = NonNull::from(unsafe { put(memory, make()) });
-        let values = NonNull::slice_from_raw_parts(value, 1);
-        // SAFETY:
-        // - the room was taken for `T`;
-        // - the value lies in fresh memory of this arena, and the only reference to it has ended.
-        Ok(unsafe { self.share_leaked(value, values, room) })
+        self.try_boxed(value)?.try_share()
     }
 
     /// Shares a copy of a string.
@@ -132,25 +102,14 @@ impl FrameArena {
         Ok(unsafe { self.handle(text) })
     }
 
-    /// Shares formatted text; [`share_format!`](crate::share_format) is shorter.
+    /// Shares formatted text; [`share_format!`](crate::share_format) is shorter. To get the error of refused
+    /// memory instead of a panic, write to a [`string`](Self::string) and share that.
     ///
     /// # Panics
     /// If memory is refused, or if a `Display` implementation returns an error, like `format!`.
     #[track_caller]
     pub fn share_fmt(&self, arguments: fmt::Arguments<'_>) -> FrameHandle<str> {
-        or_fail(self.try_share_fmt(arguments))
-    }
-
-    /// Shares as [`share_fmt`](Self::share_fmt) does, or returns an error.
-    ///
-    /// # Panics
-    /// If a `Display` implementation returns an error, like `format!`.
-    #[track_caller]
-    pub fn try_share_fmt(
-        &self,
-        arguments: fmt::Arguments<'_>,
-    ) -> Result<FrameHandle<str>, ArenaError> {
-        Ok(FrameString::try_format(self, arguments)?.share())
+        or_fail(FrameString::try_format(self, arguments)).share()
     }
 
     /// Shares a copy of a slice of plain data.
@@ -202,11 +161,7 @@ impl FrameArena {
         &self,
         iter: impl IntoIterator<Item = T>,
     ) -> Result<FrameHandle<[T]>, ArenaError> {
-        // First: if this is refused, no element is made.
-        let room = self.try_room_for_drop::<T>()?;
-        let list = self.try_collect(iter)?;
-        // SAFETY: the room was taken from the list's arena for `T`.
-        Ok(unsafe { list.share_with_room(room) })
+        self.try_collect(iter)?.try_share()
     }
 }
 
@@ -287,23 +242,13 @@ impl<T> FrameVec<'_, T> {
         T: Shareable,
     {
         self.shrink_to_fit();
-        let room = self.arena().try_room_for_drop::<T>()?;
-        // SAFETY: the room was taken from the list's arena for `T`.
-        Ok(unsafe { self.share_with_room(room) })
-    }
-
-    /// # Safety
-    /// `room` must have been taken from the list's arena for `T`.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn share_with_room(self, room: RoomForDrop) -> FrameHandle<[T]>
-    where
-        T: Shareable,
-    {
         let arena = self.arena();
+        let room = arena.try_room_for_drop::<T>()?;
         let values = NonNull::from(self.leak());
-        // SAFETY: the list gave up its elements, which lie in the memory of its arena.
-        unsafe { arena.share_leaked(values, values, room) }
+        // SAFETY:
+        // - the room was taken from the list's arena for `T`;
+        // - the list gave up its elements, which lie in the memory of that arena.
+        Ok(unsafe { arena.share_leaked(values, values, room) })
     }
 }
 
@@ -337,7 +282,9 @@ impl<T> FrameBox<'_, T> {
         let room = arena.try_room_for_drop::<T>()?;
         let value = NonNull::from(Self::leak(self));
         let values = NonNull::slice_from_raw_parts(value, 1);
-        // SAFETY: the box gave up its value, which lies in the memory of its arena.
+        // SAFETY:
+        // - the room was taken from the box's arena for `T`;
+        // - the box gave up its value, which lies in the memory of that arena.
         Ok(unsafe { arena.share_leaked(value, values, room) })
     }
 }

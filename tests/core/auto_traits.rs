@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use bevy_frame_arena::{
     ArenaError, FrameArena, FrameArenaSettings, FrameArenas, FrameBox, FrameHandle, FrameLease,
-    FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolIter, PoolKey,
-    TaskArena, TaskArenas, TaskMemory, TaskResult,
+    FrameString, FrameUsage, FrameVec, HandleError, LeasedHandle, Pool, PoolKey, TaskArena,
+    TaskArenas, TaskMemory, TaskResult,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 
@@ -46,11 +46,6 @@ assert_impl_all!(Pool<u8>: Send, Sync, UnwindSafe, Default);
 assert_impl_all!(Pool<Cell<u8>>: Send);
 assert_not_impl_any!(Pool<Cell<u8>>: Sync);
 assert_not_impl_any!(Pool<Rc<u8>>: Send, Sync);
-assert_impl_all!(PoolIter<&'static u8>: Send, Sync);
-assert_not_impl_any!(PoolIter<&'static Cell<u8>>: Send, Sync);
-assert_impl_all!(PoolIter<&'static mut Cell<u8>>: Send);
-assert_not_impl_any!(PoolIter<&'static mut Cell<u8>>: Sync);
-assert_not_impl_any!(PoolIter<&'static mut Rc<u8>>: Send, Sync);
 // A key reaches nothing without its pool.
 assert_impl_all!(PoolKey<Rc<u8>>: Send, Sync, Copy, Default, std::hash::Hash, std::fmt::Debug);
 const _: () = assert!(size_of::<PoolKey<Rc<u8>>>() == 16);

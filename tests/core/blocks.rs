@@ -132,7 +132,6 @@ fn each_way_to_a_handle_keeps_its_blocks() {
     check(|arenas| arenas.local().share(7_u64), &7);
     check(|arenas| arenas.local().share([7_u8; 300]), &[7_u8; 300]);
     check(|arenas| arenas.local().share(name.clone()), &name);
-    check(|arenas| arenas.local().share_with(|| [7_u8; 9]), &[7_u8; 9]);
     check(|arenas| arenas.local().share_str("Ferris"), "Ferris");
     check(|arenas| share_format!(arenas.local(), "{name}"), "Ferris");
     check(|arenas| arenas.local().share_slice_copy(&[1, 2]), &[1, 2]);

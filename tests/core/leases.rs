@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use bevy_frame_arena::{FrameArenaSettings, FrameArenas, HandleError};
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
 
 use crate::common::settings::blocks_of;
 
@@ -222,10 +222,8 @@ fn a_lease_of_a_handle_is_of_its_frame() {
     let error = arenas.lease_of(old).unwrap_err();
     assert_eq!(error.age_in_periods(), Some(11));
     let theirs = small().local().share(3);
-    assert!(matches!(
-        arenas.lease_of(theirs),
-        Err(HandleError::Foreign { .. })
-    ));
+    let text = arenas.lease_of(theirs).unwrap_err().to_string();
+    assert!(text.starts_with("foreign"), "{text}");
 }
 
 #[test]
@@ -237,15 +235,8 @@ fn a_lease_says_which_frame_a_handle_is_of() {
     let lease = arenas.lease();
     arenas.swap();
     let after = arenas.local().share_str("after");
-    let error = lease.resolve(before).unwrap_err();
-    assert!(matches!(
-        error,
-        HandleError::OtherFrame {
-            period: 1,
-            leased_period: 2,
-            ..
-        }
-    ));
+    let text = lease.resolve(before).unwrap_err().to_string();
+    assert!(text.contains("made in frame 1"), "{text}");
     let text = lease.resolve(after).unwrap_err().to_string();
     assert!(
         text.starts_with("`FrameHandle<str>` of another frame: made in frame 3"),
@@ -253,10 +244,8 @@ fn a_lease_says_which_frame_a_handle_is_of() {
     );
     assert!(text.contains("the lease is of frame 2"), "{text}");
     let theirs = small().local().share(3);
-    assert!(matches!(
-        lease.resolve(theirs),
-        Err(HandleError::Foreign { .. })
-    ));
+    let text = lease.resolve(theirs).unwrap_err().to_string();
+    assert!(text.starts_with("foreign"), "{text}");
 }
 
 #[test]

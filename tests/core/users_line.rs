@@ -86,8 +86,6 @@ fn sharing_a_value_names_the_line() {
     check!(arena.share(7_u64));
     check!(arena.share(TOO_LARGE));
     check!(arena.share(String::new()));
-    check!(arena.share_with(|| 7_u64));
-    check!(arena.share_with(String::new));
     check!(arena.share_str("Ferris"));
     check!(arena.share_fmt(format_args!("{} HP", 3)));
     check!(share_format!(arena, "{} HP", 3));

@@ -95,8 +95,9 @@ impl<'a> Live<'a> {
             }
             Method::Fmt => {
                 let text = format!("{seed}{bytes:>300}");
-                let made = arena.try_alloc_fmt(format_args!("{seed}{bytes:>300}"))?;
-                Self::Str(made, text)
+                let mut made = arena.string();
+                made.try_write_fmt(format_args!("{seed}{bytes:>300}"))?;
+                Self::Str(made.leak(), text)
             }
             Method::BoxTracked => {
                 let boxed = arena.try_boxed(log.track())?;

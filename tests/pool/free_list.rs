@@ -16,11 +16,23 @@ use crate::cases;
 use crate::common::address::address;
 use crate::common::panics::panics;
 
+/// Returns the size of the only block of a list that has not grown.
+fn whole_bytes(list: &FreeList) -> usize {
+    let header_bytes = 2 * size_of::<usize>();
+    list.capacity_bytes() - header_bytes
+}
+
+/// Returns whether a list that has not grown is one free block. One that is not grows by this.
+fn is_whole(list: &FreeList) -> bool {
+    let capacity = list.capacity_bytes();
+    list.try_reserve(whole_bytes(list)).is_ok() && list.capacity_bytes() == capacity
+}
+
 #[test]
 fn everything_freed_is_one_block_again() {
     let arena = FrameArena::default();
     let list = FreeList::new_in(100_000, &arena);
-    let largest = list.largest_free_bytes();
+    assert!(is_whole(&list));
     let mut blocks: Vec<_> = (0..100_usize)
         .map(|n| {
             let mut block = VecIn::new_in(&list);
@@ -34,10 +46,12 @@ fn everything_freed_is_one_block_again() {
         is_odd = !is_odd;
         is_odd
     });
-    assert!(list.largest_free_bytes() < largest);
     blocks.clear();
-    assert_eq!(list.largest_free_bytes(), largest);
+    assert!(is_whole(&list));
     assert_eq!(list.used_bytes(), 0);
+    let block = BoxIn::new_in(0_u8, &list);
+    assert!(!is_whole(&list));
+    drop(block);
 }
 
 #[test]
@@ -110,14 +124,16 @@ fn a_list_grows_by_memory_of_its_arena_and_blocks_of_all_of_it_are_freed() {
     blocks.clear();
     assert_eq!(list.used_bytes(), 0);
     // The newest region is whole again, and as large as all others.
-    assert!(list.largest_free_bytes() + 100 > list.capacity_bytes() / 2);
+    let capacity = list.capacity_bytes();
+    list.try_reserve(capacity / 2 - 100).expect("no limit");
+    assert_eq!(list.capacity_bytes(), capacity);
 }
 
 #[test]
 fn a_block_just_freed_is_the_next_of_its_size_and_joins_when_all_are_needed() {
     let arena = limited_arena(24 << 10);
     let list = FreeList::new_in(8000, &arena);
-    let largest = list.largest_free_bytes();
+    let largest = whole_bytes(&list);
     let first = BoxIn::new_in([1_u8; 100], &list);
     let (address_of_first, used) = (address(&*first), list.used_bytes());
     drop(first);
@@ -169,7 +185,6 @@ fn over_aligned_types_are_aligned_and_freed() {
 
     let arena = FrameArena::default();
     let list = FreeList::new_in(100_000, &arena);
-    let largest = list.largest_free_bytes();
     for _ in 0..10 {
         let small = BoxIn::new_in(A32(1), &list);
         let page = BoxIn::new_in(A4096(2), &list);
@@ -185,7 +200,7 @@ fn over_aligned_types_are_aligned_and_freed() {
         assert_eq!(address(&pages[0]) % 4096, 0);
         assert!(pages.iter().map(|page| page.0).eq(0..5));
     }
-    assert_eq!((list.largest_free_bytes(), list.used_bytes()), (largest, 0));
+    assert!(is_whole(&list) && list.used_bytes() == 0);
 }
 
 /// No container asks for this; the trait allows it.
@@ -363,8 +378,7 @@ fn run(steps: &[Step], arena: &FrameArena) {
     let behind: Vec<_> = (0..64)
         .map_while(|_| arena.try_alloc([0xEE_u8; 64]).ok())
         .collect();
-    let (largest, capacity) = (list.largest_free_bytes(), list.capacity_bytes());
-    let has_grown = || list.capacity_bytes() > capacity;
+    let capacity = list.capacity_bytes();
     let mut blocks = Vec::new();
     for step in steps {
         let count = blocks.len().max(1);
@@ -394,15 +408,10 @@ fn run(steps: &[Step], arena: &FrameArena) {
         assert!(ranges.is_sorted_by(|a, b| a.end <= b.start), "{ranges:?}");
         let in_blocks: usize = ranges.iter().map(ExactSizeIterator::len).sum();
         assert!(list.used_bytes() >= in_blocks);
-        assert!(has_grown() || list.largest_free_bytes() <= largest);
     }
     blocks.clear();
     assert_eq!(list.used_bytes(), 0);
-    if has_grown() {
-        assert!(list.largest_free_bytes() > largest);
-    } else {
-        assert_eq!(list.largest_free_bytes(), largest);
-    }
+    assert!(list.capacity_bytes() > capacity || is_whole(&list));
     assert!(behind.iter().all(|bytes| **bytes == [0xEE; 64]));
 }
 

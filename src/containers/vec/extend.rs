@@ -3,11 +3,10 @@
 
 use std::iter::repeat_n;
 use std::mem::{self, MaybeUninit};
-use std::ops::RangeBounds;
 use std::{ptr, slice};
 
 use super::FrameVec;
-use crate::containers::{checked_range, or_fail};
+use crate::containers::or_fail;
 use crate::error::ArenaError;
 
 /// # Capacity
@@ -177,20 +176,6 @@ impl<T: Clone> FrameVec<'_, T> {
         // If a clone panics, the clones before it are dropped, and the length is unchanged.
         self.spare_capacity_mut()[..source.len()].write_clone_of_slice(source);
         self.len += source.len();
-    }
-
-    /// Appends clones of a range of the list's own elements. If a clone panics, nothing is appended.
-    ///
-    /// # Panics
-    /// If the range is out of bounds, or if memory is refused.
-    #[track_caller]
-    pub fn extend_from_within(&mut self, range: impl RangeBounds<usize>) {
-        let range = checked_range(range, self.len);
-        let count = range.len();
-        self.reserve(count);
-        let (elements, spare) = self.split_at_spare();
-        spare[..count].write_clone_of_slice(&elements[range]);
-        self.len += count;
     }
 
     /// Sets the length to `new_len`: drops the elements beyond it, or appends clones of `value`.

@@ -4,7 +4,7 @@ use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
     ExtractedFrame, FrameArenaPlugin, FrameArenaSettings, FrameArenaSubAppPlugin, FrameArenas,
-    FrameHandle, HandleError, LivesFor,
+    FrameHandle, LivesFor,
 };
 
 use super::game::{RenderApp, arenas, empty_sub_app, generations, parked};
@@ -118,15 +118,6 @@ fn the_error_says_type_frame_and_what_to_do() {
     app.update();
     let held = extracted(&app);
     let error = held.resolve(old).unwrap_err();
-    assert!(matches!(
-        error,
-        HandleError::NotExtracted {
-            period: 1,
-            extracted_frame: Some(3),
-            held_frames: 1,
-            ..
-        }
-    ));
     let text = error.to_string();
     assert!(
         text.starts_with(
@@ -135,7 +126,9 @@ fn the_error_says_type_frame_and_what_to_do() {
         "{text}"
     );
     assert!(
-        text.contains("that is 2 frames before the last one"),
+        text.contains(
+            "that is 2 frames before the last one that was extracted, of which 1 is held"
+        ),
         "{text}"
     );
     assert!(
@@ -147,10 +140,10 @@ fn the_error_says_type_frame_and_what_to_do() {
     let text = never.resolve(old).unwrap_err().to_string();
     assert!(text.contains("nothing was extracted"), "{text}");
     let unset = held.resolve(FrameHandle::<u8>::default()).unwrap_err();
-    assert!(matches!(unset, HandleError::Unset { .. }));
+    assert!(unset.to_string().starts_with("unset"), "{unset}");
     let own = app.sub_app(RenderApp).world().resource::<FrameArenas>();
     let foreign = held.resolve(own.local().share(1)).unwrap_err();
-    assert!(matches!(foreign, HandleError::Foreign { .. }));
+    assert!(foreign.to_string().starts_with("foreign"), "{foreign}");
 
     // Made after the extract, which the other world has not seen yet.
     app.update();

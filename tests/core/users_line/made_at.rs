@@ -24,8 +24,8 @@ fn a_stale_handle_names_the_line_that_made_it() {
     let arena = arenas.local();
     let lists = (line!(), [arena.share_slice_copy(&[1]), arena.share_iter([1])]);
     let tried = (line!(), [arena.try_share_slice_copy(&[1]).unwrap(), arena.try_share_iter([1]).unwrap()]);
-    let values = (line!(), [arena.share(1), arena.try_share(1).unwrap(), arena.share_with(|| 1), arena.try_share_with(|| 1).unwrap()]);
-    let texts = (line!(), [arena.share_str("1"), arena.try_share_str("1").unwrap(), arena.share_fmt(format_args!("1")), arena.try_share_fmt(format_args!("1")).unwrap(), share_format!(arena, "1")]);
+    let values = (line!(), [arena.share(1), arena.try_share(1).unwrap()]);
+    let texts = (line!(), [arena.share_str("1"), arena.try_share_str("1").unwrap(), arena.share_fmt(format_args!("1")), share_format!(arena, "1")]);
     let vecs = (line!(), [arena.collect([1]).share(), arena.collect([1]).try_share().unwrap()]);
     let boxes = (line!(), [arena.boxed(1).share(), arena.boxed(1).try_share().unwrap()]);
     let strings = (line!(), [arena.string().share()]);
