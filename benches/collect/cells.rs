@@ -32,7 +32,7 @@ pub(crate) fn limit(scene: &str, way: &str) -> f64 {
         CELL_MAP if scene.starts_with("look-up") && scene.contains("1620 cells") => 1.1,
         CELL_MAP if scene.starts_with("look-up") => 1.01,
         SORTED => 1.04,
-        COLLECTED | SHARED => 1.01,
+        COLLECTED | SHARED => 1.02,
         _ => f64::INFINITY,
     }
 }

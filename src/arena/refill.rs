@@ -39,8 +39,7 @@ impl FrameArena {
         }
         let store = &*self.store;
         let (size, align) = (layout.size(), layout.align());
-        let holder = (self.chain.len(), store.workers());
-        let Some(request) = store.sizes().next(holder, layout, purpose) else {
+        let Some(request) = store.sizes().next(self.chain.len(), layout, purpose) else {
             return Err(ArenaError::AllocationFailed { requested: size });
         };
         let remaining = self.limit_bytes - self.used_now();

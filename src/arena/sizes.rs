@@ -24,11 +24,6 @@ const ROOM: usize = if cfg!(all(unix, target_pointer_width = "64")) {
     2
 };
 
-/// With up to this many workers, a list that outgrows a small block moves to an ordinary one at once, which
-/// saves copies. With more workers it moves by smaller steps, which saves memory: each worker's list takes a
-/// block.
-const FEW_WORKERS: usize = 4;
-
 /// The sizes of blocks, their headers included.
 ///
 /// With ordinary blocks of 128 KiB, and first ones of 8 KiB:
@@ -41,8 +36,7 @@ const FEW_WORKERS: usize = 4;
 /// | a small allocation | 16 to 31 blocks | 1 MiB |
 /// | a small allocation | 32 blocks or more | 4 MiB |
 /// | 200 KiB at once | any | 256 KiB |
-/// | a list that grows to 10 KiB, few workers | any | 128 KiB |
-/// | a list that grows to 10 KiB, many workers | up to 2 blocks | 32 KiB |
+/// | a list that grows to 10 KiB | up to 2 blocks | 32 KiB |
 /// | a list that grows beyond 64 KiB, to 100 KiB | any | 1 MiB |
 /// | a list that grows to 20 MiB | any | 64 MiB |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,13 +108,8 @@ impl Sizes {
     }
 
     /// Returns the size of the next block of an arena that holds `count` blocks, with room for `layout`.
-    /// Returns `None` on overflow. `workers` share the store.
-    pub(super) fn next(
-        self,
-        (count, workers): (usize, usize),
-        layout: Layout,
-        purpose: Purpose,
-    ) -> Option<Request> {
+    /// Returns `None` on overflow.
+    pub(super) fn next(self, count: usize, layout: Layout, purpose: Purpose) -> Option<Request> {
         let padding = layout.align().saturating_sub(DATA_ALIGN);
         let needed_bytes = bump::round_up(layout.size())
             .checked_add(padding)?
@@ -146,7 +135,6 @@ impl Sizes {
         }
         let room_bytes = match purpose {
             Purpose::Fixed => needed_bytes,
-            Purpose::Growing if workers <= FEW_WORKERS => self.ordinary_bytes,
             // The list can double once more in place.
             Purpose::Growing => 2 * needed_bytes,
         };
@@ -182,12 +170,8 @@ mod tests {
     }
 
     fn wanted(count: usize, size: usize, purpose: Purpose) -> usize {
-        wanted_among(FEW_WORKERS, count, size, purpose)
-    }
-
-    fn wanted_among(workers: usize, count: usize, size: usize, purpose: Purpose) -> usize {
         let layout = Layout::from_size_align(size, 8).expect("a small size");
-        let request = sizes().next((count, workers), layout, purpose);
+        let request = sizes().next(count, layout, purpose);
         request.expect("a block of this size").wanted_bytes
     }
 
@@ -204,15 +188,7 @@ mod tests {
         assert_eq!(wanted(32, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(0, 20 * KIB, Purpose::Fixed), 32 * KIB);
         assert_eq!(wanted(1, 100 * KIB, Purpose::Fixed), 128 * KIB);
-        assert_eq!(wanted(2, 10 * KIB, Purpose::Growing), 128 * KIB);
-        let among_many = |count, kib| {
-            let bytes = wanted_among(FEW_WORKERS + 1, count, kib * KIB, Purpose::Growing);
-            bytes / KIB
-        };
-        assert_eq!(
-            [among_many(2, 10), among_many(4, 10), among_many(0, 60)],
-            [32, 128, 128]
-        );
+        assert_eq!(wanted(2, 10 * KIB, Purpose::Growing), 32 * KIB);
         assert_eq!(wanted(usize::MAX, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(40, 200 * KIB, Purpose::Fixed), 256 * KIB);
         if ROOM == 8 {
@@ -235,7 +211,7 @@ mod tests {
                         let Ok(layout) = Layout::from_size_align(size, align) else {
                             continue;
                         };
-                        let Some(it) = sizes().next((7, 7), layout, purpose) else {
+                        let Some(it) = sizes().next(7, layout, purpose) else {
                             assert!(size > isize::MAX as usize / 2);
                             continue;
                         };

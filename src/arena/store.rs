@@ -33,8 +33,6 @@ pub(crate) struct Store {
     ordinary_class: usize,
     limit_bytes: usize,
     free: Mutex<Free>,
-    /// The number of workers that took blocks in the last period; before its end, any number.
-    workers: AtomicUsize,
     /// Allocations refused by a limit since the last [`take_refusals`](Self::take_refusals).
     refusals: AtomicU32,
     /// The size of the largest allocation ever refused by a limit.
@@ -76,7 +74,6 @@ impl Store {
             ordinary_class: free::class_of(sizes.ordinary_bytes()),
             limit_bytes,
             free: Mutex::new(Free::default()),
-            workers: AtomicUsize::new(usize::MAX),
             refusals: AtomicU32::new(0),
             largest_refusal_bytes: AtomicUsize::new(0),
             is_worker_refused: AtomicBool::new(false),
@@ -103,16 +100,6 @@ impl Store {
 
     pub(crate) fn limit_bytes(&self) -> usize {
         self.limit_bytes
-    }
-
-    /// Returns the number of workers that took blocks in the last period.
-    #[inline]
-    pub(super) fn workers(&self) -> usize {
-        self.workers.load(Relaxed)
-    }
-
-    pub(crate) fn set_workers(&self, workers: usize) {
-        self.workers.store(workers, Relaxed);
     }
 
     /// Returns the current memory figures.

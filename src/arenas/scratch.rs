@@ -305,18 +305,14 @@ impl ScratchStore {
         &mut self.sites
     }
 
-    /// Ends a period: measures the used arenas, and recovers those of forgotten guards. Returns the number of
-    /// threads that took scratch.
-    pub(super) fn end_period(&mut self, panic: &mut FirstPanic) -> usize {
+    /// Ends a period: measures the used arenas, and recovers those of forgotten guards.
+    pub(super) fn end_period(&mut self, panic: &mut FirstPanic) {
         self.stamp = stamp::after(self.stamp);
-        let mut threads = 0;
         for (_, stack) in self.stacks.claimed() {
-            threads += 1;
             // SAFETY: with `&mut self` no guard lives, and no thread uses a stack.
             self.high_watermark_bytes += unsafe { stack.end_period(&mut self.sites, panic) };
         }
         self.stacks.release_all();
-        threads
     }
 
     /// Gives back the blocks of arenas that were not used since the last call.

@@ -56,9 +56,7 @@ impl FrameArenas {
         self.meter.note_memory(memory, kept_bytes);
         self.period += 1;
         self.common.tasks.begin_period(self.period);
-        let with_scratch = self.scratch.end_period(&mut panic);
-        let workers = self.usage().active_workers.max(with_scratch);
-        self.common.store.set_workers(workers);
+        self.scratch.end_period(&mut panic);
         self.give_surplus_back();
         self.meter.note_generations(&self.ring, &self.parking);
         self.meter.note_scratch(&mut self.scratch);

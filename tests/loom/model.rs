@@ -86,7 +86,7 @@ impl Model {
     pub(super) fn take(&self, size: usize) -> Result<Taken<'_>, Refused> {
         let sizes = self.store.sizes();
         let layout = Layout::from_size_align(size, 8).expect("a size");
-        let request = sizes.next((0, 1), layout, Purpose::Fixed).expect("a size");
+        let request = sizes.next(0, layout, Purpose::Fixed).expect("a size");
         let block = match self.store.take_free(request) {
             Some(block) => block,
             None => self.store.take_new(request)?,
