@@ -123,7 +123,8 @@ pub struct FrameArena {
     highest_peak_bytes: AtomicUsize,
     /// The most bytes that may be in use at once.
     limit_bytes: usize,
-    /// A reset keeps one block that is not larger than this: it is likely to be in the cache.
+    /// A reset keeps one block of up to this size, which is likely to be in the cache. (Elsewhere, "kept" means
+    /// kept for handles.)
     kept_bytes: usize,
     store: StoreOf,
     /// The sites that asked for the arena, with the feature `sites`.
@@ -232,7 +233,8 @@ impl FrameArena {
         }
     }
 
-    /// Returns the stamp of the current period, for comparisons.
+    /// Returns the stamp of the current period. For a handle, use [`stamp_to_share`](Self::stamp_to_share),
+    /// unless the arena is already marked as shared.
     #[inline(always)]
     pub(crate) fn stamp(&self) -> Stamp {
         self.stamp
@@ -247,6 +249,7 @@ impl FrameArena {
         self.cursor.mark_shared();
         self.stamp
     }
+
     /// Sets the stamp of the period in which the arena is used next. The arena must be empty.
     pub(crate) fn set_stamp(&mut self, stamp: Stamp) {
         debug_assert_eq!(self.used_bytes(), 0);
@@ -275,8 +278,8 @@ impl FrameArena {
     /// Returns the bytes in use. The value is exact only for the owner.
     #[inline]
     fn used_now(&self) -> usize {
-        // For another thread the distance may be meaningless, and the sum too large for an address. It is
-        // capped by `used_bytes`.
+        // If another thread reads during a change of blocks, the sum may be meaningless and may wrap around.
+        // `used_bytes` caps it.
         self.chain
             .closed_bytes()
             .wrapping_add(self.cursor.used_bytes())

@@ -111,7 +111,7 @@ pub struct FrameArenas {
         expect(dead_code, reason = "paces are made by an app")
     )]
     run_name: Option<RunName>,
-    /// The first line that compared lists in vain, because data lives for one period.
+    /// The first line that compared the lists of a [`TwoFrames`] although data lives for one period.
     lost_list_at: OnceLock<&'static Location<'static>>,
     common: Arc<Common>,
 }
@@ -311,8 +311,7 @@ impl FrameArenas {
         self.common.store.is_worker_refused()
     }
 
-    /// Returns the first line that compared the lists of a [`TwoFrames`] in vain, because data lives for one
-    /// period.
+    /// Returns the first line that compared the lists of a [`TwoFrames`] although data lives for one period.
     #[cfg(feature = "bevy")]
     pub(crate) fn lost_list_at(&self) -> Option<&'static Location<'static>> {
         self.lost_list_at.get().copied()
@@ -344,7 +343,7 @@ impl FrameArenas {
 
 impl Drop for FrameArenas {
     fn drop(&mut self) {
-        // Leases may keep generations and their blocks for long. Free blocks are freed now.
+        // Free blocks are freed now: leases and tasks may keep the store alive for long.
         self.common.store.close();
     }
 }

@@ -66,7 +66,7 @@
 //! }
 //!
 //! fn draw(arenas: Res<FrameArenas>, visible: Res<Visible>) {
-//!     // In this frame, or the one before: whichever `cull` wrote last.
+//!     // Resolves if `cull` ran in this frame or in the one before.
 //!     assert_eq!(arenas[visible.0].len(), 15);
 //! }
 //!
@@ -110,9 +110,10 @@
 //! - a handle resolves only in the generation whose stamp it carries, and stamps are unique in a process
 //!   and never reused by another frame, task, world or app;
 //! - a generation is recycled only when `Arc::get_mut` proves that no lease is left;
-//! - a thread uses only the arena it has claimed, and a claim ends when the generation is recycled; not
-//!   when its thread ends, because thread locals may use the arena after that;
-//! - shared data is immutable, `Send` and `Sync`; values with a destructor are dropped once.
+//! - a thread uses only the arena it has claimed, and a claim ends when the generation is recycled, not when
+//!   its thread ends: destructors of thread locals may still use the arena;
+//! - shared data is immutable, `Send` and `Sync`, and a handle reaches another thread only in ways that also
+//!   make the data visible there; values with a destructor are dropped once.
 //!
 //! *Checked* by the compiler (`tests/compile_fail`), by tests of each behaviour and each attack (`tests`),
 //! by a model of random programs, and by sanitizers and valgrind over them. `.ci/guards` removes each check

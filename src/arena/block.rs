@@ -111,7 +111,6 @@ impl Block {
         self.header().bytes
     }
 
-    /// Returns the size class.
     #[inline]
     pub(super) fn class(&self) -> usize {
         self.header().class & !OF_TASK
@@ -129,7 +128,6 @@ impl Block {
         self.bytes() - HEADER_BYTES
     }
 
-    /// Returns the bytes in use when the arena last left the block.
     pub(super) fn used_bytes(&self) -> usize {
         self.header().used_bytes
     }
@@ -138,7 +136,6 @@ impl Block {
         self.header_mut().used_bytes = bytes;
     }
 
-    /// Returns the most bytes in use at any return to the store.
     pub(super) fn touched_bytes(&self) -> usize {
         self.header().touched_bytes
     }

@@ -70,7 +70,7 @@ pub(super) const fn round_up(size: usize) -> usize {
     size.wrapping_add(CURSOR_ALIGN - 1) & !(CURSOR_ALIGN - 1)
 }
 
-/// Returns the alignment that padding must provide: 1 where that of the cursor suffices.
+/// Returns the alignment that padding must provide: 1 if the cursor's own suffices.
 #[inline(always)]
 pub(super) const fn beyond_cursor(align: usize) -> usize {
     if align <= CURSOR_ALIGN { 1 } else { align }

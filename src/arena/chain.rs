@@ -22,18 +22,16 @@ pub(super) struct Chain {
     closed_bytes: AtomicUsize,
     /// Bytes of all blocks.
     held_bytes: AtomicUsize,
-    /// No block below the active one has more bytes left than this. Saves most searches for an open block.
+    /// No searched block has more bytes left than this, which saves most searches.
     most_open_bytes: Cell<usize>,
 }
 
 impl Chain {
-    /// Returns the number of blocks.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.with(|blocks| blocks.len())
     }
 
-    /// Returns the bytes used in the blocks below the active one.
     #[inline]
     pub(super) fn closed_bytes(&self) -> usize {
         self.closed_bytes.load(Relaxed)
@@ -77,8 +75,8 @@ impl Chain {
         bytes <= self.most_open_bytes.get()
     }
 
-    /// Makes a block active again that has `bytes` left, and returns whether there is one. At most
-    /// `limit_bytes` may be used in all blocks together.
+    /// Makes a block below the active one active again, if one has `bytes` left. Returns whether it did. At
+    /// most `limit_bytes` may be used in all blocks together.
     ///
     /// Without it, a large list between small ones would waste the rest of each block.
     pub(super) fn reopen(&self, cursor: &Cursor, bytes: usize, limit_bytes: usize) -> bool {
@@ -103,11 +101,11 @@ impl Chain {
         })
     }
 
-    /// Frees an allocation at the end of the block that was active before, if it is one. For a list that has
-    /// moved to the active block.
+    /// Frees the old memory of a list that has moved to the active block, if it is the newest allocation in the
+    /// block that was active before.
     ///
-    /// Returns the block if nothing else is in it and it is larger than `kept_bytes`. So of a list that grows,
-    /// only the last block is held. At most `limit_bytes` may be used in all blocks together.
+    /// Returns that block if it is now empty and larger than `kept_bytes`, so that a growing list holds only
+    /// its last block. At most `limit_bytes` may be used in all blocks together.
     pub(super) fn free_left(
         &self,
         cursor: &Cursor,

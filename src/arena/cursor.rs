@@ -27,9 +27,9 @@ pub(super) struct Cursor {
     end: Cell<usize>,
     /// The same for shared values, or `NOTHING_SHARED` before the first of them.
     ///
-    /// This is also the mark that keeps the blocks of an arena for its handles. Setting it costs the fast
-    /// path no instruction: the first shared value finds no room below this end, takes the slow path, and
-    /// sets the mark there.
+    /// This is also the mark that keeps the blocks of an arena for its handles: an arena without it gives its
+    /// blocks back when the period ends. Setting it costs the fast path no instruction: the first shared value
+    /// finds no room below this end, takes the slow path, and sets the mark there.
     shared_end: Cell<usize>,
     /// The first byte after the header of the active block.
     start: AtomicPtr<u8>,
@@ -164,7 +164,7 @@ impl Cursor {
         is_newest.then(|| unsafe { NonNull::new_unchecked(newest) })
     }
 
-    /// Whether the newest allocation can have `bytes` where it is.
+    /// Whether the newest allocation can be resized to `bytes` in place.
     #[inline]
     pub(super) fn has_room(&self, newest: NonNull<u8>, bytes: usize) -> bool {
         bump::bump(newest.addr().get(), self.end.get(), bytes, 1).is_some()

@@ -29,7 +29,7 @@ impl DropList {
     ///
     /// # Safety
     /// - `entry` must be valid for writes, and must stay untouched until the list has run;
-    /// - `values` must stay in place until then, and nothing else may drop or mutate them;
+    /// - `values` must be initialised and stay in place until then, and nothing else may drop or mutate them;
     /// - it must be sound to drop `T` on any thread.
     unsafe fn push<T>(&self, entry: NonNull<DropEntry>, values: NonNull<[T]>) {
         let note = DropEntry {
@@ -58,7 +58,7 @@ impl DropList {
             for index in 0..entry.len {
                 panic.catch(|| {
                     // SAFETY:
-                    // - the caller of `push` promised `len` values of the type that `drop_at` is for;
+                    // - the caller of `push` promised `len` initialised values of the type of `drop_at`;
                     // - the entry is unlinked, and each index is visited once.
                     unsafe { (entry.drop_at)(entry.values, index) };
                 });
@@ -86,7 +86,7 @@ impl FrameArena {
     ///
     /// # Safety
     /// - `room` must have been taken for `T`, from this arena;
-    /// - `values` must lie in memory of this arena that is not freed before the recycle;
+    /// - `values` must be initialised, in memory of this arena that is not freed before the recycle;
     /// - nothing else may drop or mutate them: until they are dropped, they must be read only through copies
     ///   of this pointer.
     #[inline]
@@ -105,7 +105,8 @@ impl FrameArena {
 }
 
 /// # Safety
-/// `values` must point to more than `index` values of `T`, and the one at `index` must not be used again.
+/// `values` must point to more than `index` values of `T`. The one at `index` must be initialised, and must not
+/// be used again.
 unsafe fn drop_at<T>(values: NonNull<u8>, index: usize) {
     // SAFETY: the caller promises that the index is in bounds.
     let value = unsafe { values.cast::<T>().add(index) };

@@ -108,7 +108,7 @@ impl FrameArena {
         self.sites.note_peak(|| used_bytes);
     }
 
-    /// Resets the peak at the end of a period. `used_bytes` are those in use at that time.
+    /// Resets the peak at the end of a period. `used_bytes` are in use at that time.
     #[inline]
     pub(super) fn end_peak(&mut self, used_bytes: usize) {
         *self.peak_bytes.get_mut() = 0;

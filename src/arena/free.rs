@@ -11,8 +11,8 @@ const CLASSES: usize = usize::BITS as usize - FIRST_SHIFT;
 const _: () = assert!(CLASSES <= u64::BITS as usize);
 const FIRST_SHIFT: usize = 7;
 
-/// A request takes a free block of at most this many classes above the wanted one: much larger ones are left
-/// for those who need them, or for the trim.
+/// A request takes a free block of at most this many classes above the wanted one. Larger blocks are left for
+/// larger requests, or for the trim.
 const CLASSES_ABOVE: usize = 2;
 
 /// The most steps in the window of a trim.
@@ -74,8 +74,8 @@ impl Window {
 impl Free {
     /// Takes the most recently returned block of the smallest class that has one.
     ///
-    /// Blocks up to `ordinary_class` are taken for any smaller request: in a warm frame, work that is spread
-    /// over the workers in another way must not call the global allocator.
+    /// Blocks up to `ordinary_class` are taken for any smaller request: a warm frame must not call the global
+    /// allocator just because its work is spread differently over the workers.
     #[inline]
     pub(super) fn take(&mut self, request: Request, ordinary_class: usize) -> Option<Block> {
         let first = class_for(request.least_bytes);
@@ -143,8 +143,8 @@ impl Free {
         self.free_bytes += class.blocks.add_all(blocks);
     }
 
-    /// Counts a block of `bytes` that is about to be made, if the limit has room for it. Returns the free
-    /// blocks that must be freed for it.
+    /// Counts a block of `bytes` that is about to be made, if the limit has room for it. Returns the blocks
+    /// that the caller must free first.
     pub(super) fn reserve(&mut self, bytes: usize, limit_bytes: usize) -> Result<Stack, Refused> {
         let held_bytes = self.reserved_bytes - self.free_bytes;
         let fits = |others: usize| {
@@ -185,7 +185,7 @@ impl Free {
         freed
     }
 
-    /// Advances the window. Removes oversized blocks and those that were not needed within it.
+    /// Advances the window. Removes blocks that are oversized or were not needed within it.
     pub(super) fn step(&mut self, window: Window) -> Stack {
         self.steps += 1;
         let is_end = self.steps >= window.steps;
@@ -233,8 +233,7 @@ impl Default for Free {
 }
 
 impl Class {
-    /// Advances the window of `steps`. Moves oversized blocks, and those that were not needed within it, to
-    /// `freed`.
+    /// Advances the window of `steps`. Moves blocks that are oversized or were not needed within it to `freed`.
     fn step(&mut self, steps: usize, is_end: bool, freed: &mut Stack) {
         self.window.rotate_right(1);
         self.window[0] = self.fewest_free;

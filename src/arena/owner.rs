@@ -31,12 +31,12 @@ impl<T> DerefMut for OwnerOnly<T> {
 /// Makes its holder `!Sync`. Compiler errors then show the message of [`AskedForThere`].
 pub(super) struct ThreadBound<T = ()>(PhantomData<T>);
 
-/// Makes its holder `!Send` and `!Sync`, whatever the value is. Compiler errors then show the message of
+/// Makes its holder `!Send` and `!Sync`, for any value. Compiler errors then show the message of
 /// [`AskedForThere`] rather than the inside of the value.
 pub(crate) struct OnOneThread<V, T = ()>(pub(crate) V, PhantomData<T>);
 
-/// The bound for use on another thread. Nothing implements it: it exists for its message, which the compiler
-/// shows instead of naming a cell or pointer inside.
+/// The bound for use on another thread. Nothing implements it: the compiler shows its message instead of naming
+/// a cell or pointer inside.
 #[diagnostic::on_unimplemented(
     message = "an arena belongs to the thread that asked for it",
     label = "this uses one thread's arena on another",

@@ -31,7 +31,7 @@ mod uninit {
     use std::mem::MaybeUninit;
 
     pub(in crate::arena) fn mark_dead(start: *mut u8, bytes: usize) {
-        // Large pieces first: under Miri, a large write takes as long as that of one byte.
+        // Large pieces first: under Miri, a large write takes no longer than a write of one byte.
         let mut done = 0;
         done += forget::<0x10000>(start, bytes);
         done += forget::<0x100>(start.wrapping_add(done), bytes - done);

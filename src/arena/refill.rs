@@ -63,7 +63,7 @@ impl FrameArena {
         Ok(memory.expect("a block chosen for a layout has room for it"))
     }
 
-    /// Takes memory from a block that was left with enough room. A list gets room to grow there, or none.
+    /// Takes memory from a block that was left with enough room. A growing list must be able to double there.
     #[inline]
     fn take_from_open_block(
         &self,
@@ -74,7 +74,8 @@ impl FrameArena {
         // A cursor is less aligned than the start of a block, so more padding may be needed.
         let padding = layout.align().saturating_sub(bump::CURSOR_ALIGN);
         let needed_bytes = bump::round_up(layout.size()).checked_add(padding)?;
-        // Checked first: if the allocation were refused, the newest one would lie in a block that was left.
+        // Checked before a block is reopened: after a refusal, the newest allocation must still be in the
+        // active block.
         if needed_bytes > remaining {
             return None;
         }

@@ -45,7 +45,7 @@ impl FrameArena {
         }
     }
 
-    /// Gives memory back that was not needed since the last trim, or since the arena was created.
+    /// Gives back memory that was not needed since the last trim, or since the arena was created.
     ///
     /// Call it now and then on an empty arena. It does nothing while memory is in use.
     ///
@@ -112,7 +112,7 @@ impl FrameArena {
         self.drops.run(panic);
     }
 
-    /// Frees all memory in the case where moving the cursor is enough.
+    /// Frees all memory by moving the cursor. Nothing else may need cleaning up.
     #[inline]
     fn rewind(&mut self, stamp: Stamp) {
         debug_assert!(self.drops.is_empty() && !self.has_blocks_to_spare());

@@ -6,7 +6,7 @@ use std::alloc::Layout;
 use super::block::{DATA_ALIGN, HEADER_BYTES};
 use super::bump;
 
-/// The smallest size of ordinary blocks, whatever the settings are.
+/// The smallest size of ordinary blocks, even if the settings ask for less.
 const MIN_BLOCK_BYTES: usize = 256;
 
 /// A budget is divided into at least this many ordinary blocks, so that every worker gets one.
@@ -96,13 +96,12 @@ impl Sizes {
         self.ordinary_bytes
     }
 
-    /// Returns the size of the first block of an arena, if the allocation fits into it.
     pub(super) fn first_bytes(self) -> usize {
         self.first_bytes
     }
 
     /// Returns the size of a small arena's next block: each is twice as large as the one before, up to the
-    /// ordinary size. So a worker that needs little holds little, whatever others need.
+    /// ordinary size. So a worker that needs little holds little.
     fn graded_bytes(self, count: usize) -> usize {
         self.first_bytes << count.min(self.grades)
     }

@@ -14,13 +14,12 @@ use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings};
 /// A new block takes at most a quarter of the remaining budget, unless an allocation needs more.
 const BUDGET_PART: usize = 4;
 
-/// The most bytes that are pretouched. A system that runs out of memory kills the process instead of refusing.
+/// The most bytes that are pretouched. Out of memory, an operating system kills the process instead of refusing.
 const MAX_PRETOUCH_BYTES: usize = 1 << 30;
 
-/// The blocks of all workers, generations and scratch of one `FrameArenas`, or of one standalone
-/// arena.
+/// The blocks of all workers, generations, scratch and tasks of one `FrameArenas`, or of one standalone arena.
 ///
-/// An arena takes a block when it is full, and gives it back when its data is no longer needed. The block
+/// A full arena takes a block, and gives its blocks back when its data is no longer needed. The block
 /// returned last is taken first: it is most likely to be in the cache.
 ///
 /// The lock is held for a few instructions at a time. Nothing is allocated, freed or dropped under it,
@@ -224,13 +223,11 @@ impl Store {
         self.largest_refusal_bytes.fetch_max(bytes, Relaxed);
     }
 
-    /// Returns whether the last refusal was by the limit of a worker, not by the budget.
     #[cfg(feature = "bevy")]
     pub(crate) fn is_worker_refused(&self) -> bool {
         self.is_worker_refused.load(Relaxed)
     }
 
-    /// Returns the size of the largest allocation that a limit ever refused.
     pub(crate) fn largest_refusal_bytes(&self) -> usize {
         self.largest_refusal_bytes.load(Relaxed)
     }
@@ -336,7 +333,7 @@ mod tests {
             (GIB, KIB, usize::MAX, 1 << 20),
             (GIB + 1, KIB, usize::MAX, 1 << 20),
             (usize::MAX, KIB, usize::MAX, 1 << 20),
-            // One block alone would be more than that.
+            // A single block would be more than that.
             (1, GIB + 1, usize::MAX, 0),
         ] {
             let found = blocks_to_pretouch(bytes, block_bytes, limit_bytes);

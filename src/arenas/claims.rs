@@ -25,7 +25,7 @@ pub(super) struct Claims<T: Send> {
     last: Linked<Place<T>>,
 }
 
-/// A slot. It belongs to the first thread that claims it.
+/// A slot. It belongs to the first thread that claims it in a period.
 struct Place<T> {
     value: T,
     owner: AtomicU64,
@@ -104,7 +104,6 @@ impl<T: Send + Sync> Claims<T> {
             .map(|place| &place.value)
     }
 
-    /// Ends all claims.
     pub(super) fn release_all(&mut self) {
         let mut last = self.last.last_mut();
         // SAFETY: as in `claimed`.

@@ -51,6 +51,7 @@ impl Common {
 /// `FrameArenas` and every lease hold it by an `Arc`. Only `FrameArenas` calls [`local`](Self::local), and it
 /// lends the arena for no longer than it is borrowed itself.
 pub(crate) struct Generation {
+    /// The stamp of its handles. An arena gets it when a thread claims it.
     stamp: Stamp,
     workers: Claims<Worker>,
     /// Bytes of the blocks kept for handles since the period ended, or `NOT_ENDED`. Atomic, because
@@ -125,9 +126,9 @@ impl Generation {
         let mut to = self.common.store.returning();
         for (thread, worker) in self.workers.claimed() {
             measure(thread, worker);
-            // SAFETY: the caller promises that no arena is lent.
+            // SAFETY: the caller promises that no arena is lent, and that no other thread reads its figures.
             let arena = unsafe { worker.arena_mut() };
-            // A shared arena without blocks shared only empty lists. Its mark is removed.
+            // A shared arena without blocks shared only zero-sized data. Its mark is removed.
             if arena.is_shared() && arena.held_bytes() > 0 {
                 kept_bytes += arena.held_bytes();
             } else {
@@ -140,7 +141,7 @@ impl Generation {
 
     /// Drops shared values, gives all blocks back, and sets a new stamp.
     ///
-    /// Apart from destructors, the cost is a few instructions per used worker, whatever was allocated.
+    /// Apart from destructors, the cost is a few instructions per used worker, for any number of allocations.
     pub(super) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
         self.stamp = stamp;
         let kept_bytes = mem::replace(self.kept_bytes.get_mut(), NOT_ENDED);
@@ -158,7 +159,7 @@ impl Generation {
     fn give_blocks(&mut self) {
         let mut to = self.common.store.returning();
         for (_, worker) in self.workers.claimed() {
-            // SAFETY: with `&mut self` no arena of this generation is lent.
+            // SAFETY: with `&mut self`, nothing else uses the arenas of this generation or reads their figures.
             unsafe { worker.arena_mut() }.give_blocks(&mut to);
         }
     }
@@ -167,7 +168,7 @@ impl Generation {
     /// may use the arenas.
     fn run_drops(&mut self, panic: &mut FirstPanic) {
         for (_, worker) in self.workers.claimed() {
-            // SAFETY: with `&mut self` no arena of this generation is lent.
+            // SAFETY: as in `give_blocks`.
             let arena = unsafe { worker.arena_mut() };
             if arena.has_drops() {
                 arena.run_drops(panic);
@@ -175,7 +176,6 @@ impl Generation {
         }
     }
 
-    /// Counts a failed look-up.
     #[cold]
     #[track_caller]
     pub(super) fn count_stale_lookup(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {

@@ -13,7 +13,7 @@ use crate::stamp::{self, Stamp};
 /// thread.
 ///
 /// While a lease is held, its generation is not recycled: when its turn comes, the swap *parks* it and uses a
-/// spare. The swap never waits for a lease, and no reference dangles. The price of a lease is memory. A lease
+/// spare. The swap never waits for a lease, and no reference dangles. A parked generation costs memory. A lease
 /// held for about a frame costs nothing.
 ///
 /// Once the last lease of a parked frame is dropped, the next swap drops its shared values. If the arenas no

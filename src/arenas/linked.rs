@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::sync::AtomicPtr;
 
-/// A linked list: the node added last. Each node links to the one before it.
+/// The head of a linked list: the node added last. Each node links to the one before it.
 pub(super) struct Linked<T>(AtomicPtr<T>);
 
 impl<T> Linked<T> {
@@ -37,7 +37,6 @@ impl<T> Linked<T> {
         self.0.load(Acquire)
     }
 
-    /// Returns the node that was added last.
     #[inline]
     pub(super) fn last_mut(&mut self) -> *mut T {
         *self.0.get_mut()

@@ -70,7 +70,7 @@ impl Meter {
         }
     }
 
-    /// Records the memory figures. `kept_bytes` of the memory are kept for handles.
+    /// Records the memory figures. `kept_bytes` of the reserved bytes are kept for handles and leases.
     pub(super) fn note_memory(&mut self, memory: Memory, kept_bytes: usize) {
         let usage = &mut self.usage;
         usage.figures.reserved_bytes = memory.reserved_bytes;
@@ -116,7 +116,6 @@ impl Meter {
         }
     }
 
-    /// Returns the line of a worker's thread.
     fn line_of(&mut self, thread: ThreadToken, worker: &Worker) -> usize {
         let guess = worker.seat.load(Relaxed);
         match self.seats.get(guess) {

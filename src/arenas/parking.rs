@@ -14,7 +14,7 @@ pub(super) struct Parking {
     generations: Vec<Arc<Generation>>,
     /// The most generations that were leased at once. This many are kept.
     most_leased: usize,
-    /// Periods since this many were leased.
+    /// Periods since `most_leased` was last reached.
     periods: u32,
     /// The most generations that were leased at once since then.
     recently_leased: usize,
@@ -26,7 +26,6 @@ impl Parking {
         self.generations.len()
     }
 
-    /// Returns the number of leased generations.
     pub(super) fn leased(&self) -> usize {
         let is_leased = |generation: &&Arc<Generation>| Arc::strong_count(generation) > 1;
         self.generations.iter().filter(is_leased).count()

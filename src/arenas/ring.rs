@@ -39,13 +39,11 @@ impl Ring {
         }
     }
 
-    /// Returns the stamp of the current generation.
     #[inline(always)]
     pub(super) fn stamp(&self) -> Stamp {
         self.stamp
     }
 
-    /// Returns the number of generations.
     pub(super) fn len(&self) -> usize {
         self.generations.len()
     }
@@ -79,7 +77,8 @@ impl Ring {
     ///
     /// If so, its generation is in the ring and has not been recycled since it got the stamp:
     /// [`advance`](Self::advance) reuses only the oldest generation, whose stamp is no longer readable by
-    /// then.
+    /// then. The stamp of other arenas, or of an unset handle, is never that close: see `MARGIN` in
+    /// `stamp.rs`.
     #[inline(always)]
     pub(super) fn holds(&self, stamp: Stamp) -> bool {
         self.stamp.wrapping_sub(stamp) < self.len

@@ -30,8 +30,8 @@ use crate::stamp::{self, Stamp};
 /// frame's own memory, in contrast, is not reused before the next swap. Taking a guard costs about as much as
 /// a handful of allocations.
 ///
-/// A second guard gets another arena, whether it is taken while the first one lives or by a system that runs
-/// nested on a waiting worker. Data [shared](FrameArena::share) in scratch resolves only through the same
+/// A guard that is taken while another one lives gets another arena, even in a system that runs nested on a
+/// waiting worker. Data [shared](FrameArena::share) in scratch resolves only through the same
 /// guard, until it is reset or dropped. Share data for other readers in [`FrameArenas::local`].
 ///
 /// ```
@@ -226,7 +226,8 @@ impl fmt::Debug for Scratch<'_> {
 }
 
 thread_local! {
-    // It has no destructor, so it stays usable until the thread ends.
+    // It has no destructor, so it stays usable until the thread ends. The null pointer is never used: no store
+    // has the stamp 0.
     static LAST_USED: Cell<(Stamp, *const Stack)> = const { Cell::new((0, ptr::null())) };
 }
 
@@ -299,7 +300,6 @@ impl ScratchStore {
         self.high_watermark_bytes
     }
 
-    /// Returns the sites that took scratch in the period that ended last.
     #[inline(always)]
     pub(super) fn sites(&mut self) -> &mut Vec<SiteUsage> {
         &mut self.sites

@@ -35,6 +35,7 @@ impl FrameArenas {
         self.meter.begin(self.period);
         let (memory, kept_bytes) = (self.common.store.memory(), self.kept_bytes());
         let lives_on = self.ring.len() > 1;
+        // With a single generation, the recycle below would leave nothing to measure.
         if !lives_on {
             self.end_period_of_previous();
         }
@@ -63,15 +64,15 @@ impl FrameArenas {
         panic.resume();
     }
 
-    /// Measures the workers of the period that ended last, and takes back the blocks of those that shared
-    /// nothing.
+    /// Measures the workers of the period that ends, and takes back the blocks of arenas in which nothing was
+    /// shared.
     fn end_period_of_previous(&mut self) {
         let measure = |thread, worker: &Worker| self.meter.add(thread, worker);
         // SAFETY: with `&mut self` no arena is lent, and no other thread reads its figures.
         unsafe { self.ring.previous().end_period(measure) };
     }
 
-    /// Gives memory back that was not needed for some time.
+    /// Gives back memory that was not needed for some time.
     fn give_surplus_back(&mut self) {
         let trims_at_once = self.common.settings.trim_after_periods == Some(0);
         if self.swaps_that_give_back > 0 || trims_at_once {
@@ -109,7 +110,6 @@ impl FrameArenas {
         self.meter.note_memory(memory, self.kept_bytes());
     }
 
-    /// Returns the bytes of the blocks kept for handles and leases.
     #[inline(always)]
     pub(super) fn kept_bytes(&self) -> usize {
         self.common.kept_bytes.load(Relaxed)

@@ -78,8 +78,7 @@ pub struct TaskArenas {
 /// # Memory for tasks
 impl FrameArenas {
     /// Takes an arena for a task. It costs a lock for the figures, and another for each block; both are held for
-    /// a few instructions. The list of running tasks grows only if more tasks run at the same time than ever
-    /// before.
+    /// a few instructions. The list of running tasks grows only if more tasks run at once than ever before.
     ///
     /// # Panics
     /// If the global allocator refuses memory for the list of running tasks.
@@ -160,7 +159,7 @@ impl TaskArena {
     /// Turns the arena into the result, which derefs to the data of `handle`.
     ///
     /// Nothing is copied: the result keeps all memory of the arena, and the other handles of the arena resolve
-    /// in the result's [`memory`](TaskResult::memory). So take temporary data from a second task arena, which
+    /// in the result's [`memory`](TaskResult::memory). So put temporary data into a second task arena, which
     /// the task drops.
     ///
     /// # Panics

@@ -19,7 +19,7 @@ use crate::stamp::Stamp;
 #[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct RunningTask {
-    /// The number of periods from the one in which the arena was taken to the one that was measured.
+    /// The age of the arena in periods when it was measured.
     pub age_in_periods: u64,
     /// The line that took it.
     pub made_at: &'static Location<'static>,
@@ -77,7 +77,6 @@ impl TaskBook {
         (running.len(), oldest)
     }
 
-    /// Returns the number of results.
     pub(super) fn results(&self) -> usize {
         self.results.load(Relaxed)
     }
@@ -133,7 +132,6 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Adds a running task.
     #[track_caller]
     pub(super) fn new(common: &Arc<Common>, stamp: Stamp) -> Self {
         common.tasks.begin(stamp);

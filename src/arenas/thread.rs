@@ -19,6 +19,7 @@ thread_local! {
     // Neither has a destructor, so both stay usable until the thread ends, even in the destructors of other
     // thread locals.
     static TOKEN: Cell<ThreadToken> = const { Cell::new(NOBODY) };
+    // The null pointer is never returned: no current generation has the stamp `SPARE`.
     static LAST_USED: Cell<(Stamp, *const FrameArena)> =
         const { Cell::new((stamp::SPARE, ptr::null())) };
 }
@@ -35,7 +36,6 @@ pub(super) fn remember(stamp: Stamp, arena: &FrameArena) {
     LAST_USED.set((stamp, arena));
 }
 
-/// Returns the token of this thread.
 pub(super) fn current_token() -> ThreadToken {
     static NEXT: AtomicU64 = AtomicU64::new(NOBODY + 1);
     if TOKEN.get() == NOBODY {
@@ -44,7 +44,6 @@ pub(super) fn current_token() -> ThreadToken {
     TOKEN.get()
 }
 
-/// Returns the name of this thread.
 pub(super) fn current_name() -> Arc<str> {
     Arc::from(std::thread::current().name().unwrap_or("unnamed"))
 }

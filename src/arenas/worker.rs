@@ -70,8 +70,8 @@ impl Worker {
     ///
     /// # Safety
     /// No thread may use the arena or read its figures while the reference lives. The caller must hold the
-    /// `&mut` of the lender of this generation's arenas, or must have just claimed the worker, before any
-    /// other thread can reach it.
+    /// `&mut` of the `FrameArenas` or of the generation, or must have just claimed the worker, before any other
+    /// thread can reach it.
     #[expect(
         clippy::mut_from_ref,
         reason = "the caller promises that it is the only one"

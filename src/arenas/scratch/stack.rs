@@ -97,7 +97,7 @@ impl Stack {
     ///
     /// # Safety
     /// No thread may use the stack, and no guard of it may live: the caller must hold the `&mut` of the
-    /// lender of the stacks.
+    /// `ScratchStore`.
     pub(super) unsafe fn end_period(
         &self,
         sites: &mut Vec<SiteUsage>,
