@@ -4,8 +4,6 @@
 mod block;
 mod graph;
 mod parts;
-mod problems;
-mod sites;
 mod window;
 mod workers;
 
@@ -19,9 +17,9 @@ use bevy_text::{FontSize, TextFont};
 use bevy_time::{Real, Time};
 
 use self::graph::History;
-use self::parts::Painter;
+use self::parts::Parts;
 pub use self::window::FrameArenaOverlay;
-use self::window::{Blocks, WindowState};
+use self::window::{Contents, WindowState};
 use self::workers::IN_A_ROW;
 use crate::app::{FrameArenaReport, Timer, WithoutReport, now};
 
@@ -139,12 +137,16 @@ const MARGIN: f32 = 8.0;
 
 impl FrameArenaOverlayConfig {
     /// Returns the size of the font in logical pixels.
-    pub(super) fn em(&self) -> f32 {
+    fn em(&self) -> f32 {
         match self.text_config.font_size {
             // Bevy would draw letters of any size, and take for ever.
             FontSize::Px(pixels) if pixels.is_finite() => pixels.clamp(1.0, 100.0),
             _ => FONT_SIZE,
         }
+    }
+
+    fn font(&self) -> TextFont {
+        self.text_config.clone().with_font_size(self.em())
     }
 }
 
@@ -156,11 +158,11 @@ fn tell_without_report(mut without: Local<WithoutReport>) {
 fn is_outdated(
     config: Option<Res<FrameArenaOverlayConfig>>,
     report: Option<Res<FrameArenaReport>>,
-    windows: Query<&Blocks>,
+    windows: Query<&Contents>,
 ) -> bool {
     let arenas = report.map_or(0, |report| report.iter().count());
     config.is_some_and(|config| config.is_changed())
-        || windows.iter().any(|blocks| blocks.0.len() != arenas)
+        || windows.iter().any(|window| window.arenas != arenas)
 }
 
 /// Opens the window with the current config, or closes it.
@@ -175,10 +177,7 @@ fn open_window(
         commands.entity(window).despawn();
     }
     if config.enabled {
-        let places = config.worker_places.unwrap_or_else(default_places);
-        // Each place has nodes of its own, and no screen has room for more.
-        let places = places.min(MAX_PLACES);
-        window::spawn(&mut commands, &config, &report, &state, places);
+        window::open(&mut commands, &config, &state, report.iter().count());
     }
 }
 
@@ -201,8 +200,8 @@ fn draw(
     time: Option<Res<Time<Real>>>,
     mut timer: Local<Timer>,
     mut histories: Local<Vec<History>>,
-    mut windows: Query<&mut Blocks>,
-    mut painter: Painter,
+    mut windows: Query<(Entity, &mut Contents)>,
+    mut parts: Parts,
 ) {
     if !config.enabled {
         if config.is_changed() {
@@ -215,16 +214,17 @@ fn draw(
         history.note(arenas);
     }
     let interval = config.refresh_interval;
-    if !timer.is_due(now(time.as_deref()), interval) && !config.is_changed() {
+    let is_new = windows.iter().any(|(_, window)| window.is_new());
+    if !timer.is_due(now(time.as_deref()), interval) && !is_new {
         return;
     }
     for history in &mut *histories {
         history.end_slot(interval);
     }
-    for mut blocks in &mut windows {
-        let arenas = report.iter().zip(&*histories);
-        for (block, (arenas, history)) in blocks.0.iter_mut().zip(arenas) {
-            block.draw(&mut painter, arenas, history);
-        }
+    let places = config.worker_places.unwrap_or_else(default_places);
+    // Each place has nodes of its own, and no screen has room for more.
+    let places = places.min(MAX_PLACES);
+    for (window, mut contents) in &mut windows {
+        contents.draw(window, &mut parts, &config, &report, &mut histories, places);
     }
 }

@@ -10,9 +10,9 @@ use bevy_ui::prelude::{
     Overflow, PositionType, UiRect, UiScale, Val,
 };
 
-use super::block::Block;
-use super::parts::{BACKGROUND, Builder, FAINT_TEXT, TITLE};
-use super::{FrameArenaOverlayConfig, MARGIN};
+use super::graph::History;
+use super::parts::{BACKGROUND, FAINT_TEXT, Painter, Parts, TITLE, display};
+use super::{FrameArenaOverlayConfig, MARGIN, block};
 use crate::app::FrameArenaReport;
 
 /// Behind Bevy's FPS overlay.
@@ -30,9 +30,14 @@ const PADDING_EM: f32 = 0.6;
 #[derive(Component, Debug)]
 pub struct FrameArenaOverlay;
 
-/// The blocks of the window, in the order of the report.
+/// The parts of the window.
 #[derive(Component)]
-pub(super) struct Blocks(pub(super) Vec<Block>);
+pub(super) struct Contents {
+    /// The title comes first.
+    parts: Vec<Entity>,
+    /// The number of arenas in the report when the window was opened.
+    pub(super) arenas: usize,
+}
 
 /// The position of the window, kept while it is closed.
 #[derive(Resource, Default)]
@@ -52,22 +57,13 @@ impl WindowState {
     }
 }
 
-/// Opens the window.
-pub(super) fn spawn(
+/// Opens the window, without its contents.
+pub(super) fn open(
     commands: &mut Commands,
     config: &FrameArenaOverlayConfig,
-    report: &FrameArenaReport,
     state: &WindowState,
-    worker_places: usize,
+    arenas: usize,
 ) {
-    let em = config.em();
-    let mut builder = Builder {
-        commands,
-        font: config.text_config.clone().with_font_size(em),
-        color: config.text_color,
-        em,
-        prefix: String::new(),
-    };
     let mut node = Node {
         position_type: PositionType::Absolute,
         flex_direction: FlexDirection::Column,
@@ -77,7 +73,12 @@ pub(super) fn spawn(
         ..Node::default()
     };
     state.place(config, &mut node);
-    let window = builder.commands.spawn((
+    // Receives pointer events, unlike the rest of the window.
+    let title = (Name::new("Frame arena overlay title"), Node::default());
+    let mut title = commands.spawn(title);
+    title.observe(press).observe(drag).observe(unfold);
+    let parts = vec![title.id()];
+    let mut window = commands.spawn((
         FrameArenaOverlay,
         Name::new("Frame arena overlay"),
         node,
@@ -87,45 +88,82 @@ pub(super) fn spawn(
         BorderColor::all(FAINT_TEXT),
         Pickable::IGNORE,
     ));
-    let window = window.id();
-    spawn_title(&mut builder, window, config.details);
-    let contents = Node {
-        padding: UiRect::all(builder.px(PADDING_EM)),
-        flex_shrink: 1.0,
-        min_height: Val::ZERO,
-        ..builder.column()
-    };
-    let contents = builder.node(window, contents, Color::NONE);
-    let blocks = report.iter().enumerate().map(|(index, arenas)| {
-        // The frame's arenas come first and matter most.
-        let is_first = index == 0;
-        let places = (is_first && config.details).then_some(worker_places);
-        Block::spawn(&mut builder, contents, arenas, is_first, places)
-    });
-    let blocks = Blocks(blocks.collect());
-    builder.commands.entity(window).insert(blocks);
+    window
+        .add_children(&parts)
+        .insert(Contents { parts, arenas });
 }
 
-fn spawn_title(builder: &mut Builder, window: Entity, details: bool) {
+impl Contents {
+    /// Returns whether the window was not drawn yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.parts.len() == 1
+    }
+
+    /// Shows the figures of the report, and the details with this many places for workers.
+    pub(super) fn draw(
+        &mut self,
+        window: Entity,
+        world: &mut Parts,
+        config: &FrameArenaOverlayConfig,
+        report: &FrameArenaReport,
+        histories: &mut [History],
+        worker_places: usize,
+    ) {
+        let mut painter = Painter {
+            world,
+            config,
+            parts: &mut self.parts,
+            count: 0,
+            parent: window,
+            prefix: "",
+        };
+        draw_title(&mut painter);
+        let contents = Node {
+            padding: UiRect::all(painter.px(PADDING_EM)),
+            flex_shrink: 1.0,
+            min_height: Val::ZERO,
+            ..painter.column()
+        };
+        let mut contents = Some(contents);
+        for (arenas, history) in report.iter().zip(histories) {
+            painter.prefix = &arenas.prefix;
+            // The frame's arenas come first and matter most. Their rows are those of the window, so that the
+            // grid of workers can shrink.
+            let is_first = contents.is_some();
+            let node = contents.take().unwrap_or_else(|| Node {
+                margin: UiRect::top(painter.px(0.4)),
+                display: display(arenas.is_used()),
+                ..painter.column()
+            });
+            let root = painter.part("", node, Color::NONE);
+            let places = (is_first && config.details).then_some(worker_places);
+            painter.inside(root, |painter| {
+                block::draw(painter, arenas, history, is_first, places);
+            });
+            if is_first {
+                painter.parent = root;
+            }
+        }
+    }
+}
+
+fn draw_title(painter: &mut Painter) {
     let node = Node {
         flex_shrink: 0.0,
         justify_content: JustifyContent::SpaceBetween,
         align_items: AlignItems::Center,
-        padding: UiRect::axes(builder.px(PADDING_EM), builder.px(0.25)),
+        padding: UiRect::axes(painter.px(PADDING_EM), painter.px(0.25)),
         ..Node::default()
     };
-    let name = Name::new("Frame arena overlay title");
-    let title = (name, node, BackgroundColor(TITLE), ChildOf(window));
-    // Receives pointer events, unlike the rest of the window.
-    let mut title = builder.commands.spawn(title);
-    title.observe(press).observe(drag).observe(unfold);
-    let title = title.id();
-    builder.caption(title, "Frame memory", builder.color);
-    let hint = match details {
-        true => "click for less",
-        false => "click for more",
-    };
-    builder.caption(title, hint, FAINT_TEXT);
+    let title = painter.part("title", node, TITLE);
+    painter.inside(title, |title| {
+        let hint = match title.config.details {
+            true => "click for less",
+            false => "click for more",
+        };
+        title.free_text("caption", title.config.text_color, "Frame memory");
+        title.free_text("caption", FAINT_TEXT, hint);
+    });
 }
 
 /// Resets the distance moved when the title is pressed.
