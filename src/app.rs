@@ -5,7 +5,6 @@ mod diagnostics;
 mod edges;
 mod log;
 mod pace;
-mod pace_plugin;
 mod params;
 mod period;
 mod plugin;
@@ -19,13 +18,12 @@ mod sub_app;
 
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
 pub use self::log::FrameArenaLogPlugin;
-pub use self::pace::{ArenasOf, FixedStep};
-pub use self::pace_plugin::{FrameArenaPacePlugin, PaceEnd};
+pub use self::pace::{ArenasOf, FixedStep, FrameArenaPacePlugin};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
 pub(crate) use self::problems::{Limit, Problem, is_near, problems_in};
 #[cfg(feature = "overlay")]
-pub(crate) use self::reader::{Seen, Timer, WithoutReport, now};
+pub(crate) use self::reader::{Seen, is_due, warn_without_arenas};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
 pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bevy_app::{App, Plugin, Update};
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
+use bevy_platform::time::Instant;
 use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
 use bevy_text::{FontSize, TextFont};
 use bevy_time::{Real, Time};
@@ -21,7 +22,7 @@ use self::parts::Parts;
 pub use self::window::FrameArenaOverlay;
 use self::window::{Contents, WindowState};
 use self::workers::IN_A_ROW;
-use crate::app::{FrameArenaReport, Timer, WithoutReport, now};
+use crate::app::{FrameArenaReport, is_due, warn_without_arenas};
 
 /// Shows the usage of all arenas on the screen.
 ///
@@ -150,8 +151,8 @@ impl FrameArenaOverlayConfig {
     }
 }
 
-fn tell_without_report(mut without: Local<WithoutReport>) {
-    without.tell("FrameArenaOverlayPlugin");
+fn tell_without_report(mut is_told: Local<bool>) {
+    warn_without_arenas(&mut is_told, "FrameArenaOverlayPlugin");
 }
 
 /// Returns whether the config has changed, as it has at the start, or arenas were added.
@@ -198,7 +199,7 @@ fn draw(
     config: Res<FrameArenaOverlayConfig>,
     report: Res<FrameArenaReport>,
     time: Option<Res<Time<Real>>>,
-    mut timer: Local<Timer>,
+    mut last: Local<Option<Instant>>,
     mut histories: Local<Vec<History>>,
     mut windows: Query<(Entity, &mut Contents)>,
     mut parts: Parts,
@@ -215,7 +216,7 @@ fn draw(
     }
     let interval = config.refresh_interval;
     let is_new = windows.iter().any(|(_, window)| window.is_new());
-    if !timer.is_due(now(time.as_deref()), interval) && !is_new {
+    if !is_due(&mut last, time.as_deref(), interval) && !is_new {
         return;
     }
     for history in &mut *histories {

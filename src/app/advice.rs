@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::Bytes;
+use super::reader::Seen;
 use super::report::ArenaReport;
 use crate::arenas::TaskFigures;
 use crate::error::{Count, enough_for};
@@ -12,8 +13,9 @@ use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings, LivesFor};
 /// The figures of a run from which settings are derived. Its text is the advice.
 #[derive(Default)]
 pub(super) struct Advice {
+    /// The part of the report that was recorded.
+    pub(super) seen: Seen,
     label: String,
-    plugin: String,
     is_used: bool,
     settings: FrameArenaSettings,
     periods: u64,
@@ -31,17 +33,10 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    pub(super) fn new(report: &ArenaReport) -> Self {
-        Self {
-            label: report.label.clone(),
-            plugin: report.plugin.clone(),
-            ..Self::default()
-        }
-    }
-
     /// Records the last period and the running one.
     pub(super) fn note(&mut self, report: &ArenaReport) {
         let (usage, so_far) = (&report.usage, &report.so_far);
+        self.label.clone_from(&report.label);
         self.is_used |= report.is_used();
         self.settings.clone_from(&report.settings);
         self.periods_by_peak.clone_from(&report.periods_by_peak);
@@ -170,29 +165,26 @@ fn as_code(settings: &FrameArenaSettings) -> [(&'static str, String); 7] {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { label, plugin, .. } = self;
-        if !self.is_used && self.periods == 0 {
+        let (label, periods) = (&self.label, Count(self.periods, "period"));
+        match (self.is_used, self.periods) {
             // A frame that panics is not measured.
-            let text = "not used before the last frame, and no period has ended";
-            return writeln!(f, "// {label}: {text}");
+            (false, 0) => {
+                let text = "not used before the last frame, and no period has ended";
+                return writeln!(f, "// {label}: {text}");
+            }
+            (false, _) => return writeln!(f, "// {label}: not used in {periods}"),
+            _ => self.write_figures(f)?,
         }
-        if !self.is_used {
-            let periods = Count(self.periods, "period");
-            return writeln!(f, "// {label}: not used in {periods}");
-        }
-        self.write_figures(f)?;
-        let name = plugin.split("::").next().unwrap_or(plugin);
-        writeln!(f, "let plugin = {plugin};\napp.add_plugins({name} {{")?;
-        f.write_str("    settings: FrameArenaSettings {\n")?;
+        f.write_str("settings: FrameArenaSettings {\n")?;
         let default = as_code(&FrameArenaSettings::default());
         let settings = as_code(&self.settings()).into_iter().zip(default);
         for ((name, value), _) in settings.filter(|(own, default)| own != default) {
             if name == "lives_for" && self.nothing_was_kept() {
-                f.write_str("        // Nothing was kept for a later period.\n")?;
+                f.write_str("    // Nothing was kept for a later period.\n")?;
             }
-            writeln!(f, "        {name}: {value},")?;
+            writeln!(f, "    {name}: {value},")?;
         }
-        f.write_str("        ..plugin.settings.clone()\n    },\n    ..plugin\n});\n")
+        f.write_str("    ..Default::default()\n},\n")
     }
 }
 

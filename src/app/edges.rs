@@ -5,6 +5,7 @@
 //! pass needs types of `indexmap` and `bevy_platform`.
 #![forbid(unsafe_code)]
 
+use std::any::TypeId;
 use std::collections::HashSet;
 use std::iter;
 
@@ -27,16 +28,20 @@ pub(super) enum Edge {
     AfterAll,
 }
 
-/// Adds a system at an edge of a schedule, unless the schedule already has its set there.
+/// The system that a type stands for, at an edge.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SystemOf(TypeId, Edge);
+
+/// Adds the system that `key` stands for at an edge of a schedule, unless the schedule already has it there.
 ///
 /// Systems at the same edge run in any order.
 pub(super) fn add_at<M>(
     edge: Edge,
     schedule: &mut Schedule,
-    set: impl SystemSet,
+    key: TypeId,
     system: impl IntoScheduleConfigs<ScheduleSystem, M>,
 ) {
-    let set = set.intern();
+    let set = SystemOf(key, edge).intern();
     if schedule.graph().system_sets.contains(set) {
         return;
     }

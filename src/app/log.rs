@@ -8,12 +8,13 @@ use bevy_app::{App, Last, Plugin};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Local, Res};
+use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::info;
 
 use super::Bytes;
 use super::period::TendSystems;
-use super::reader::{News, Seen, Timer, WithoutReport, now};
+use super::reader::{News, Seen, is_due, warn_without_arenas};
 use super::report::{ArenaReport, FrameArenaReport};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
@@ -42,6 +43,7 @@ use crate::error::Count;
 ///     .add_plugins((FrameArenaPlugin::default(), FrameArenaLogPlugin::default()))
 ///     .update();
 /// ```
+#[derive(Resource, Clone)]
 pub struct FrameArenaLogPlugin {
     /// The time between two lines. Default: a second.
     pub wait_duration: Duration,
@@ -57,28 +59,24 @@ impl Default for FrameArenaLogPlugin {
 
 impl Plugin for FrameArenaLogPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(WaitDuration(self.wait_duration))
+        app.insert_resource(self.clone())
             .add_systems(Last, log_usage.after(TendSystems));
     }
 }
 
-/// The time between two lines.
-#[derive(Resource)]
-struct WaitDuration(Duration);
-
 fn log_usage(
     report: Option<Res<FrameArenaReport>>,
     time: Option<Res<Time<Real>>>,
-    wait: Res<WaitDuration>,
-    mut timer: Local<Timer>,
-    mut without: Local<WithoutReport>,
+    plugin: Res<FrameArenaLogPlugin>,
+    mut last: Local<Option<Instant>>,
+    mut is_told: Local<bool>,
     mut logged: Local<Vec<Logged>>,
 ) {
     let Some(report) = report.filter(|it| !it.is_empty()) else {
-        return without.tell("FrameArenaLogPlugin");
+        return warn_without_arenas(&mut is_told, "FrameArenaLogPlugin");
     };
     let is_used = report.iter().any(ArenaReport::is_used);
-    if !is_used || !timer.is_due(now(time.as_deref()), wait.0) {
+    if !is_used || !is_due(&mut last, time.as_deref(), plugin.wait_duration) {
         return;
     }
     logged.resize_with(report.iter().count(), Logged::default);

@@ -1,8 +1,10 @@
 //! The frame's arenas, and the schedule that swaps them before all others of a frame.
 #![forbid(unsafe_code)]
 
+use std::any::TypeId;
+
 use bevy_app::{App, MainScheduleOrder, Plugin};
-use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor, SystemSet};
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
 use bevy_ecs::world::World;
 
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
@@ -55,8 +57,7 @@ impl Default for FrameArenaPlugin {
 
 impl Plugin for FrameArenaPlugin {
     fn build(&self, app: &mut App) {
-        let plugin = "FrameArenaPlugin::default()".to_owned();
-        let report = ArenaReport::new("frame", "frame", FRAME_PREFIX, &self.settings, plugin);
+        let report = ArenaReport::new("frame", "frame", FRAME_PREFIX, &self.settings);
         add_arenas::<FrameArenas>(app, &self.settings, Some(report));
         let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
         report.warnings = self.warnings;
@@ -93,14 +94,11 @@ fn run_at_frame_start(app: &mut App) {
         order.labels.insert(0, label);
     } else if let Some(update) = app.main().update_schedule {
         app.edit_schedule(update, |schedule| {
-            add_at(Edge::BeforeAll, schedule, FrameStart, start_frame);
+            let key = TypeId::of::<FrameArenaSchedule>();
+            add_at(Edge::BeforeAll, schedule, key, start_frame);
         });
     }
 }
-
-/// The set of [`start_frame`].
-#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
-struct FrameStart;
 
 /// Runs the schedule in a sub-app that has no main schedule.
 fn start_frame(world: &mut World) {

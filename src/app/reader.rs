@@ -1,4 +1,4 @@
-//! Common parts of all readers of the report: the news since their last look, and a timer.
+//! Common parts of all readers of the report: the news since their last look, and their clock.
 #![forbid(unsafe_code)]
 
 use std::mem;
@@ -51,17 +51,10 @@ impl Seen {
     }
 }
 
-/// Warns once if a plugin that shows the report finds no arenas in it.
-#[derive(Default)]
-pub(crate) struct WithoutReport {
-    is_told: bool,
-}
-
-impl WithoutReport {
-    pub(crate) fn tell(&mut self, plugin: &str) {
-        if !mem::replace(&mut self.is_told, true) {
-            warn!("`{plugin}` finds no arenas to report: add `FrameArenaPlugin` as well");
-        }
+/// Warns, unless it `is_told`, that a plugin that shows the report finds no arenas in it.
+pub(crate) fn warn_without_arenas(is_told: &mut bool, plugin: &str) {
+    if !mem::replace(is_told, true) {
+        warn!("`{plugin}` finds no arenas to report: add `FrameArenaPlugin` as well");
     }
 }
 
@@ -77,54 +70,20 @@ pub(crate) fn now(time: Option<&Time<Real>>) -> Option<Instant> {
     }
 }
 
-/// Limits an action to once per interval.
-#[derive(Default)]
-pub(crate) struct Timer {
-    last: Option<Instant>,
-}
-
-impl Timer {
-    /// Returns whether the interval has passed; the first call returns `true`. Without a clock it never
-    /// has. A clock that was turned back starts another interval.
-    pub(crate) fn is_due(&mut self, now: Option<Instant>, interval: Duration) -> bool {
-        let passed = |now: Instant, last| {
-            let since = now.checked_duration_since(last);
-            since.is_none_or(|since| since >= interval)
-        };
-        let is_due = now.is_some_and(|now| self.last.is_none_or(|last| passed(now, last)));
-        if is_due {
-            self.last = now;
-        }
-        is_due
+/// Returns whether the interval has passed since `last`, and moves `last` to now if it has.
+///
+/// The first call returns `true`. Without a clock no interval ever passes. A clock that was turned back starts
+/// another interval.
+pub(crate) fn is_due(
+    last: &mut Option<Instant>,
+    time: Option<&Time<Real>>,
+    interval: Duration,
+) -> bool {
+    let Some(now) = now(time) else { return false };
+    let since = last.and_then(|last| now.checked_duration_since(last));
+    let is_due = since.is_none_or(|since| since >= interval);
+    if is_due {
+        *last = Some(now);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_timer_is_due_at_once_and_then_after_each_interval() {
-        let mut timer = Timer::default();
-        let start = Instant::now();
-        for tenth in 0..10 {
-            let now = start + Duration::from_millis(100) * tenth;
-            let is_due = timer.is_due(Some(now), Duration::from_millis(250));
-            assert_eq!(is_due, [0, 3, 6, 9].contains(&tenth), "{tenth}");
-        }
-    }
-
-    #[test]
-    fn a_clock_that_is_turned_back_does_not_stop_a_timer() {
-        let (mut timer, hour) = (Timer::default(), Duration::from_secs(3600));
-        let start = Instant::now();
-        let due = [start + hour, start, start + hour / 2, start + hour];
-        let due = due.map(|now| timer.is_due(Some(now), hour));
-        assert_eq!(due, [true, true, false, true]);
-    }
-
-    #[test]
-    fn a_timer_without_a_clock_is_never_due() {
-        assert!(!Timer::default().is_due(None, Duration::ZERO));
-    }
+    is_due
 }

@@ -12,12 +12,13 @@ use bevy_ecs::message::MessageReader;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Local, Res, ResMut};
+use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
 use super::advice::{Advice, note_tasks};
 use super::period::TendSystems;
-use super::reader::{News, Seen, Timer, WithoutReport, now};
+use super::reader::{News, is_due, warn_without_arenas};
 use super::report::{ArenaReport, FrameArenaReport};
 use crate::arenas::TaskFigures;
 use crate::figures::Figures;
@@ -78,11 +79,11 @@ fn record(
     recorder: Option<ResMut<FrameArenaRecorder>>,
     mut exits: MessageReader<AppExit>,
     mut clock: Local<Duration>,
-    mut timer: Local<Timer>,
-    mut without: Local<WithoutReport>,
+    mut last: Local<Option<Instant>>,
+    mut is_told: Local<bool>,
 ) {
     let Some(report) = report.filter(|it| !it.is_empty()) else {
-        return without.tell("FrameArenaRecorderPlugin");
+        return warn_without_arenas(&mut is_told, "FrameArenaRecorderPlugin");
     };
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();
@@ -90,7 +91,7 @@ fn record(
     // A clock that shows less than before was replaced, and the time goes on.
     let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
     recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
-    if timer.is_due(now(time.as_deref()), recorder.interval) {
+    if is_due(&mut last, time.as_deref(), recorder.interval) {
         recorder.end_interval();
     }
     if exits {
@@ -106,8 +107,8 @@ pub struct FrameArenaRecorder {
     lines: Vec<(Duration, Line)>,
     /// The lines of the running interval.
     open: Vec<Line>,
-    /// For each set of arenas, what was recorded, and the advice.
-    advice: Vec<(Seen, Advice)>,
+    /// One for each set of arenas.
+    advice: Vec<Advice>,
     /// The time of the last recorded frame.
     elapsed: Duration,
     /// Whether the results were written.
@@ -196,23 +197,22 @@ impl FrameArenaRecorder {
         table
     }
 
-    /// Returns settings that suit the recorded run, as code to paste: the plugin for each set of arenas,
-    /// below the number of its periods by peak.
+    /// Returns settings that suit the recorded run, as code to paste: the `settings` of the plugin for each
+    /// set of arenas, below the number of its periods by peak.
     pub fn advice(&self) -> String {
-        let advice = self.advice.iter();
-        advice.map(|(_, advice)| advice.to_string()).collect()
+        self.advice.iter().map(ToString::to_string).collect()
     }
 
     fn note(&mut self, report: &FrameArenaReport) {
         for (index, arenas) in report.iter().enumerate() {
             if self.advice.len() == index {
-                self.advice.push((Seen::default(), Advice::new(arenas)));
+                self.advice.push(Advice::default());
             }
-            let (seen, advice) = &mut self.advice[index];
+            let advice = &mut self.advice[index];
             advice.note(arenas);
             // A period is counted once, however many frames it lasts. A long one also has lines while it
             // runs, from its first allocation on.
-            if let Some(news) = seen.look(arenas) {
+            if let Some(news) = advice.seen.look(arenas) {
                 self.note_period(arenas, &news);
             }
         }

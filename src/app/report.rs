@@ -95,8 +95,6 @@ pub struct ArenaReport {
     pub(super) is_worker_refused: bool,
     /// The word for a period: `frame`, `level`.
     pub(super) period: String,
-    /// The code that creates the plugin that ends the periods.
-    pub(super) plugin: String,
     /// The number of frames in the last period, if it was a long one, e.g. a level.
     pub(super) frames: u64,
     frames_so_far: u64,
@@ -263,7 +261,6 @@ impl ArenaReport {
         period: &str,
         prefix: &str,
         settings: &FrameArenaSettings,
-        plugin: String,
     ) -> Self {
         Self {
             label: label_of(words),
@@ -276,7 +273,6 @@ impl ArenaReport {
             periods_by_peak: vec![0; usize::BITS as usize + 1],
             is_worker_refused: false,
             period: period.to_owned(),
-            plugin,
             frames: 0,
             frames_so_far: 0,
         }

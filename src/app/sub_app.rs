@@ -117,9 +117,8 @@ impl FrameArenaSubAppPlugin {
     /// Adds the sub-app's arenas to the report of the main world.
     fn add_to_report(&self, main: &mut World) {
         if let Some(prefix) = &self.diagnostics_prefix {
-            let plugin = format!("FrameArenaSubAppPlugin::new({:?})", self.label);
             let name = name_of(self.label);
-            let report = ArenaReport::new(&name, "frame", prefix, &self.settings, plugin);
+            let report = ArenaReport::new(&name, "frame", prefix, &self.settings);
             FrameArenaReport::add(main, Key::SubApp(self.label), report);
         }
     }

@@ -19,7 +19,7 @@ use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleT
 use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
     ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaReport,
-    FrameArenaSchedule, FrameArenaSettings, FrameArenas, FrameHandle, LivesFor, PaceEnd,
+    FrameArenaSchedule, FrameArenaSettings, FrameArenas, FrameHandle, LivesFor,
 };
 use static_assertions::assert_impl_all;
 
@@ -156,7 +156,7 @@ fn several_paces_end_in_one_schedule_and_one_pace_in_several() {
     app.add_plugins((
         FrameArenaPacePlugin::<Level>::ending_with(Tick),
         FrameArenaPacePlugin {
-            ends: vec![won.ends[0], PaceEnd::AtEndOf(Lost.intern())],
+            ending_with: vec![Tick.intern(), Lost.intern()],
             ..won
         },
     ));
@@ -172,7 +172,7 @@ fn a_period_may_end_at_the_start_and_at_the_end_of_one_schedule() {
     let mut app = App::new();
     app.init_resource::<Seen>()
         .add_plugins(FrameArenaPacePlugin {
-            ends: vec![both.ends[0], PaceEnd::AtEndOf(Tick.intern())],
+            ending_with: vec![Tick.intern()],
             ..both
         })
         .add_systems(Tick, see::<Tick>("between"));
