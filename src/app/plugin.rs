@@ -68,8 +68,16 @@ impl Plugin for FrameArenaPlugin {
             })
             .add_systems(FrameArenaSchedule, FrameArenas::end_period);
         run_at_frame_start(app);
-        if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
-            app.add_plugins(FrameArenaDiagnosticsPlugin::default());
+        match app.get_added_plugins::<FrameArenaDiagnosticsPlugin>()[..] {
+            // It was added before the arenas.
+            [plugin, ..] => {
+                let history = plugin.max_history_length;
+                FrameArenaReport::publish_frame(app.world_mut(), history);
+            }
+            [] if self.diagnostics => {
+                app.add_plugins(FrameArenaDiagnosticsPlugin::default());
+            }
+            [] => {}
         }
     }
 

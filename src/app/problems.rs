@@ -1,7 +1,6 @@
 //! Problems in a period's figures: their texts, and their warnings, each logged once.
 #![forbid(unsafe_code)]
 
-use std::fmt;
 use std::mem::{self, Discriminant, discriminant};
 use std::panic::Location;
 use std::sync::Arc;
@@ -101,15 +100,11 @@ fn limit_of(report: &ArenaReport) -> ArenaLimit {
     }
 }
 
-/// A limit in words.
-pub(crate) struct Limit(pub(crate) ArenaLimit);
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            ArenaLimit::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
-            ArenaLimit::Budget { bytes } => write!(f, "the budget is {}", Bytes(bytes)),
-        }
+/// Returns a limit in words.
+pub(crate) fn limit_in_words(limit: ArenaLimit) -> String {
+    match limit {
+        ArenaLimit::Worker { bytes } => format!("a worker may take {}", Bytes(bytes)),
+        ArenaLimit::Budget { bytes } => format!("the budget is {}", Bytes(bytes)),
     }
 }
 
@@ -242,7 +237,7 @@ fn in_words(problem: &Problem, report: &ArenaReport, news: &News) -> String {
                 ArenaLimit::Worker { .. } => "",
                 ArenaLimit::Budget { .. } => " for all workers and generations",
             };
-            let (largest, limit) = (Bytes(largest_bytes), Limit(limit));
+            let (largest, limit) = (Bytes(largest_bytes), limit_in_words(limit));
             format!(
                 "refused allocations {when}: {count}, of up to {largest}, because {limit}{whose}"
             )

@@ -55,9 +55,6 @@ use crate::settings::FrameArenaSettings;
 pub struct FrameArenaReport {
     /// Whether problems are logged as warnings, each only once. Default: yes.
     pub warnings: bool,
-    /// The frame's diagnostics, if they were added before its arenas.
-    #[cfg_attr(feature = "reflect", reflect(ignore))]
-    frame_publisher: Option<UsagePublisher>,
     /// The resources that a plugin swaps.
     #[cfg_attr(feature = "reflect", reflect(ignore))]
     pub(super) swapped: Vec<TypeId>,
@@ -160,14 +157,11 @@ impl FrameArenaReport {
             return;
         }
         let is_frame = key == FRAME;
-        let publisher = match is_frame {
-            true => all.into_inner().frame_publisher.take(),
-            false => Some(UsagePublisher::new(
-                prefix,
-                DEFAULT_MAX_HISTORY_LENGTH,
-                &mut world.get_resource_or_init::<DiagnosticsStore>(),
-            )),
-        };
+        // The frame's diagnostics have a plugin of their own.
+        let publisher = (!is_frame).then(|| {
+            let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
+            UsagePublisher::new(prefix, DEFAULT_MAX_HISTORY_LENGTH, store)
+        });
         let entry = Entry {
             key: Some(key),
             report,
@@ -180,14 +174,12 @@ impl FrameArenaReport {
         arenas.insert(place, entry);
     }
 
-    /// Turns on the frame's diagnostics, whether or not the frame is in the report yet.
+    /// Turns on the frame's diagnostics, if the frame is in the report.
     pub(super) fn publish_frame(world: &mut World, history: usize) {
         let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
-        let publisher = Some(UsagePublisher::new(FRAME_PREFIX, history, store));
-        let mut report = world.get_resource_or_init::<Self>();
-        match report.entry(FRAME) {
-            Some(entry) => entry.publisher = publisher,
-            None => report.frame_publisher = publisher,
+        let publisher = UsagePublisher::new(FRAME_PREFIX, history, store);
+        if let Some(entry) = world.get_resource_or_init::<Self>().entry(FRAME) {
+            entry.publisher = Some(publisher);
         }
     }
 
@@ -238,7 +230,6 @@ impl FromWorld for FrameArenaReport {
         register(world);
         Self {
             warnings: true,
-            frame_publisher: None,
             swapped: Vec::new(),
             arenas: Vec::new(),
         }
@@ -357,31 +348,4 @@ pub(super) fn words_of(type_name: &str) -> String {
 pub(super) fn prefix_of(words: &str) -> String {
     let name = words.replace(|letter: char| !letter.is_alphanumeric(), "_");
     format!("{name}_arena")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_become_words() {
-        for (name, words) in [
-            ("bevy_frame_arena::app::FixedStep", "fixed step"),
-            ("Level", "level"),
-            ("game::net::Tick<game::Server>", "tick"),
-            ("AITick", "aitick"),
-            ("Wave2Boss", "wave2 boss"),
-            ("Öl", "öl"),
-            ("()", "()"),
-        ] {
-            assert_eq!(words_of(name), words);
-        }
-        assert_eq!(label_of("öl"), "Öl arenas");
-    }
-
-    #[test]
-    fn prefixes_have_no_parts() {
-        assert_eq!(prefix_of("fixed step"), "fixed_step_arena");
-        assert_eq!(prefix_of("a/(b)"), "a__b__arena");
-    }
 }

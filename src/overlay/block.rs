@@ -10,7 +10,7 @@ use super::parts::{
     display, percent,
 };
 use super::workers::{self, ShortName};
-use crate::app::{ArenaReport, Bytes, Limit, Problem};
+use crate::app::{ArenaReport, Bytes, Problem, limit_in_words};
 use crate::arenas::{FrameUsage, StaleLookup};
 use crate::error::Count;
 use crate::sites;
@@ -187,7 +187,7 @@ fn what(problem: &Problem, history: &History) -> String {
             format!("! ABOVE 90 %: {worker} took {peak} of {limit}")
         }
         Problem::Refused { limit, .. } => {
-            let (count, limit) = (sum.refusals, Limit(*limit));
+            let (count, limit) = (sum.refusals, limit_in_words(*limit));
             format!("! REFUSED {count} in {seconds:.0} s: {limit}")
         }
         Problem::Parked { generations, .. } => {

@@ -333,6 +333,24 @@ fn each_pace_has_its_own_settings_label_and_figures() {
 }
 
 #[test]
+fn names_of_types_become_words_and_prefixes() {
+    struct AITick;
+    struct Wave2Boss<T>(T);
+    struct Öl;
+    fn names<P: 'static>() -> [String; 2] {
+        let plugin = FrameArenaPacePlugin::<P>::by_hand();
+        [plugin.label, plugin.diagnostics_prefix.unwrap()].map(Into::into)
+    }
+    assert_eq!(names::<AITick>(), ["aitick", "aitick_arena"]);
+    assert_eq!(
+        names::<Wave2Boss<Level>>(),
+        ["wave2 boss", "wave2_boss_arena"]
+    );
+    assert_eq!(names::<Öl>(), ["öl", "öl_arena"]);
+    assert_eq!(names::<()>(), ["()", "___arena"]);
+}
+
+#[test]
 fn two_paces_of_one_name_do_not_mix_their_figures() {
     mod other {
         pub(super) struct Level;
