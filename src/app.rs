@@ -21,7 +21,7 @@ pub use self::log::FrameArenaLogPlugin;
 pub use self::pace::{ArenasOf, FixedStep, FrameArenaPacePlugin};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Problem, is_near, limit_in_words, problems_in};
+pub(crate) use self::problems::{Kind, Problem, is_near, problems_in};
 #[cfg(feature = "overlay")]
 pub(crate) use self::reader::{Seen, is_due, warn_without_arenas};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};

@@ -4,6 +4,7 @@
 use std::any::TypeId;
 use std::fmt;
 use std::mem;
+use std::panic::Location;
 
 use bevy_app::InternedAppLabel;
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
@@ -90,6 +91,9 @@ pub struct ArenaReport {
     pub periods_by_peak: Vec<u64>,
     /// Whether the last refusal was by the limit of a worker, not by the budget.
     pub(super) is_worker_refused: bool,
+    /// The line that compared lists in vain, because data lives for one period.
+    #[cfg_attr(feature = "reflect", reflect(ignore))]
+    pub(super) lost_list_at: Option<&'static Location<'static>>,
     /// The word for a period: `frame`, `level`.
     pub(super) period: String,
     /// The number of frames in the last period, if it was a long one, e.g. a level.
@@ -206,11 +210,6 @@ impl FrameArenaReport {
         };
         if warns {
             entry.warned.warn(report, &news);
-            if is_over {
-                entry.warned.warn_of_task(report);
-                let line = arenas.lost_list_at();
-                entry.warned.warn_of_lost_list(report, line);
-            }
         }
         if let Some((publisher, store)) = entry.publisher.as_mut().zip(store)
             && let Some(now) = now(time)
@@ -263,6 +262,7 @@ impl ArenaReport {
             so_far: FrameUsage::default(),
             periods_by_peak: vec![0; usize::BITS as usize + 1],
             is_worker_refused: false,
+            lost_list_at: None,
             period: period.to_owned(),
             frames: 0,
             frames_so_far: 0,
@@ -293,6 +293,7 @@ impl ArenaReport {
             self.settings.clone_from(arenas.settings());
         }
         self.is_worker_refused = arenas.is_worker_refused();
+        self.lost_list_at = arenas.lost_list_at();
         if !is_over {
             self.so_far = arenas.so_far();
             self.frames_so_far += 1;

@@ -10,8 +10,8 @@ use super::parts::{
     display, percent,
 };
 use super::workers::{self, ShortName};
-use crate::app::{ArenaReport, Bytes, Problem, limit_in_words};
-use crate::arenas::{FrameUsage, StaleLookup};
+use crate::app::{ArenaReport, Bytes, Kind, Problem};
+use crate::arenas::FrameUsage;
 use crate::error::Count;
 use crate::sites;
 
@@ -72,7 +72,7 @@ pub(super) fn draw(
             painter.line(name, LINE_LETTERS, WARNING_TEXT, text);
         };
         line("what", problem.map(|problem| what(problem, history)));
-        line("cure", problem.map(cure));
+        line("cure", problem.map(|problem| format!("  {}", problem.cure)));
     }
 }
 
@@ -175,43 +175,15 @@ fn draw_sites(painter: &mut Painter, usage: &FrameUsage) {
 
 /// Returns a problem in short; the log has the full text.
 fn what(problem: &Problem, history: &History) -> String {
-    let (sum, seconds) = (history.sum(), history.seconds());
-    match problem {
-        Problem::NearLimit {
-            worker,
-            peak_bytes,
-            limit_bytes,
-        } => {
-            let (peak, limit) = (Bytes(*peak_bytes), Bytes(*limit_bytes));
-            let worker = ShortName::of(worker);
-            format!("! ABOVE 90 %: {worker} took {peak} of {limit}")
+    let (sum, seconds, short) = (history.sum(), history.seconds(), &problem.short);
+    let (refusals, panics) = (sum.refusals, sum.stale_panics);
+    match problem.kind {
+        Kind::Refused => format!("! REFUSED {refusals} in {seconds:.0} s: {short}"),
+        Kind::Stale => format!("! STALE {panics} panics in {seconds:.0} s{short}"),
+        Kind::NearLimit => {
+            let worker = problem.worker.as_deref().unwrap_or_default();
+            format!("! ABOVE 90 %: {} {short}", ShortName::of(worker))
         }
-        Problem::Refused { limit, .. } => {
-            let (count, limit) = (sum.refusals, limit_in_words(*limit));
-            format!("! REFUSED {count} in {seconds:.0} s: {limit}")
-        }
-        Problem::Parked { generations, .. } => {
-            format!("! PARKED {generations} generations: leases are held")
-        }
-        Problem::Stale { first, .. } => {
-            let line = first.map_or(String::new(), |StaleLookup { read_at, .. }| {
-                // Only the name of the file: there is no room for its path.
-                let file = read_at.file().rsplit(['/', '\\']).next();
-                format!(", {}:{}", file.unwrap_or_default(), read_at.line())
-            });
-            let panics = sum.stale_panics;
-            format!("! STALE {panics} panics in {seconds:.0} s{line}")
-        }
-    }
-}
-
-/// Returns the fix for a problem.
-fn cure(problem: &Problem) -> String {
-    match (problem.setting(), problem) {
-        (Some((name, bytes)), _) => format!("  raise {name} to {bytes}"),
-        (None, Problem::Parked { .. }) => {
-            "  drop each FrameLease when its reader is done".to_owned()
-        }
-        (None, _) => "  read it with get, or share it anew each frame".to_owned(),
+        Kind::Parked | Kind::OldTask | Kind::LostList => format!("! {short}"),
     }
 }

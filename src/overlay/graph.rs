@@ -9,7 +9,7 @@ use bevy_color::Color;
 use bevy_ui::prelude::{AlignItems, FlexDirection, JustifyContent, Node, Overflow, UiRect, Val};
 
 use super::parts::{FAINT_TEXT, LETTER_EM, Painter, TRACK, USED, WIDTH_EM, percent};
-use crate::app::{ArenaReport, Bytes, Problem, Seen, problems_in};
+use crate::app::{ArenaReport, Bytes, Kind, Problem, Seen, problems_in};
 use crate::figures::Figures;
 
 /// The number of slots kept, and of columns in the graph.
@@ -45,22 +45,22 @@ impl History {
             return;
         };
         self.open.merge(&news.figures);
-        for problem in problems_in(&news, report) {
+        // Other kinds are not of the last seconds, and have no room.
+        let known = &self.problems;
+        let is_wanted = |kind: Kind| {
+            let is_in_slot = known.iter().any(|(it, age)| it.kind == kind && *age == 0);
+            kind <= Kind::NearLimit && !is_in_slot
+        };
+        for problem in problems_in(&news, report, |kind, _| is_wanted(kind)) {
             let mut known = self.problems.iter_mut();
-            match known.find(|(it, _)| it.kind() == problem.kind()) {
+            match known.find(|(it, _)| it.kind == problem.kind) {
                 // The first one of a slot is kept.
                 Some((_, 0)) => {}
                 Some(known) => *known = (problem, 0),
                 None => self.problems.push((problem, 0)),
             }
         }
-        // There is no room for all: the worst come first.
-        self.problems.sort_by_key(|(problem, _)| match problem {
-            Problem::Refused { .. } => 0,
-            Problem::Stale { .. } => 1,
-            Problem::Parked { .. } => 2,
-            Problem::NearLimit { .. } => 3,
-        });
+        self.problems.sort_by_key(|(problem, _)| problem.kind);
     }
 
     /// Ends a slot.
