@@ -248,9 +248,7 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
     ///
     /// ```
     /// use bevy_app::App;
-    /// use bevy_ecs::prelude::*;
     /// use bevy_frame_arena::prelude::*;
-    /// use bevy_frame_arena::{ArenasOf, FrameArenaPacePlugin};
     /// use bevy_state::app::StatesPlugin;
     /// use bevy_state::prelude::*;
     ///
@@ -263,33 +261,12 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
     ///
     /// struct Level;
     ///
-    /// #[derive(Resource, Default)]
-    /// struct Map(FrameHandle<[u8]>);
-    ///
-    /// fn load(arenas: Res<ArenasOf<Level>>, mut map: ResMut<Map>) {
-    ///     map.0 = arenas.local().share_iter((0..10_000).map(|_| 7));
-    /// }
-    ///
-    /// fn save(arenas: Res<ArenasOf<Level>>, map: Res<Map>) {
-    ///     assert_eq!(arenas[map.0].len(), 10_000);
-    /// }
-    ///
-    /// let mut app = App::new();
-    /// app.add_plugins((
+    /// App::new()
+    ///     .add_plugins((
     ///         StatesPlugin,
     ///         FrameArenaPacePlugin::<Level>::ending_with(OnExit(Game::Playing)),
     ///     ))
-    ///     .init_state::<Game>()
-    ///     .init_resource::<Map>()
-    ///     .add_systems(OnEnter(Game::Playing), load)
-    ///     .add_systems(OnExit(Game::Playing), save);
-    /// app.update();
-    /// app.world_mut().resource_mut::<NextState<Game>>().set(Game::Menu);
-    /// app.update();
-    ///
-    /// let arenas = app.world().resource::<ArenasOf<Level>>();
-    /// assert_eq!(arenas.get(app.world().resource::<Map>().0), None);
-    /// assert_eq!(arenas.usage().reserved_bytes, 0);
+    ///     .init_state::<Game>();
     /// ```
     pub fn ending_with(schedule: impl ScheduleLabel) -> Self {
         Self {

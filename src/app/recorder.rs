@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, fs, mem};
+use std::{fs, mem};
 
 use bevy_app::{App, AppExit, Last, Plugin};
 use bevy_ecs::message::MessageReader;
@@ -142,39 +142,11 @@ enum Subject {
     Site(Site),
 }
 
-/// Writes the kind and the name.
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All => f.write_str("all,all"),
-            Self::Worker(name) => write!(f, "worker,{}", Field(name)),
-            Self::Site(site) => write!(f, "site,{}", Field(&site.to_string())),
-        }
-    }
-}
-
-/// A CSV field, quoted as in RFC 4180: a thread may have any name.
-struct Field<'a>(&'a str);
-
-impl fmt::Display for Field<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = *self;
-        match text.contains(['"', ',', '\r', '\n']) {
-            true => write!(f, "\"{}\"", text.replace('"', "\"\"")),
-            false => f.write_str(text),
-        }
-    }
-}
-
-/// Writes a line of the table.
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", Field(&self.arenas), self.subject)?;
-        for (_, figure) in self.figures.named() {
-            write!(f, ",{figure}")?;
-        }
-        let [arenas, results, bytes] = self.tasks;
-        write!(f, ",{arenas},{results},{bytes}")
+/// Returns a CSV field, quoted as in RFC 4180: a thread may have any name.
+fn field(text: &str) -> String {
+    match text.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
     }
 }
 
@@ -191,8 +163,20 @@ impl FrameArenaRecorder {
         let mut table =
             format!("seconds,arenas,kind,name,{columns},task_arenas,task_results,task_bytes\n");
         for (end, line) in &self.lines {
+            let (kind, name) = match &line.subject {
+                Subject::All => ("all", "all".to_owned()),
+                Subject::Worker(name) => ("worker", field(name)),
+                Subject::Site(site) => ("site", field(&site.to_string())),
+            };
+            let (end, arenas) = (end.as_secs_f64(), field(&line.arenas));
             // Writing to a string does not fail.
-            let _ = writeln!(table, "{:.3},{line}", end.as_secs_f64());
+            let _ = write!(table, "{end:.3},{arenas},{kind},{name}");
+            let figures = line.figures.named().map(|(_, figure)| figure);
+            let tasks = line.tasks.map(|figure| figure as u64);
+            for figure in figures.into_iter().chain(tasks) {
+                let _ = write!(table, ",{figure}");
+            }
+            table.push('\n');
         }
         table
     }
