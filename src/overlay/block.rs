@@ -21,14 +21,12 @@ const PROBLEMS: [usize; 2] = [3, 1];
 /// Letters of the bar's maximum: `highest 1023 KiB`.
 const WHOLE_LETTERS: f32 = 16.0;
 
-/// Describes the figures of the last period, and of the last seconds. There are details if there are places for
-/// workers.
+/// Describes the figures of the last period, and of the last seconds.
 pub(super) fn draw(
     painter: &mut Painter,
     report: &ArenaReport,
     history: &mut History,
     is_first: bool,
-    worker_places: Option<usize>,
 ) {
     let text_color = painter.config.text_color;
     // The figures of the running period are shown if none has ended since the last update.
@@ -55,11 +53,11 @@ pub(super) fn draw(
         format!("{tasks}, {results}: {}", Bytes(usage.task_bytes))
     });
     painter.line("tasks", LINE_LETTERS, text_color, tasks);
-    if let Some(places) = worker_places {
+    if is_first && painter.config.details {
         let more = more(report);
         painter.line("more", LINE_LETTERS, FAINT_TEXT, Some(more));
         graph::draw(painter, history);
-        workers::draw(painter, report, places);
+        workers::draw(painter, report);
         if sites::IS_ON {
             draw_sites(painter, &report.usage);
         }

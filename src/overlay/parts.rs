@@ -53,7 +53,7 @@ pub(super) const LINE_LETTERS: f32 = WIDTH_EM / LETTER_EM;
 /// Access to the parts of the window in the world.
 #[derive(SystemParam)]
 pub(super) struct Parts<'w, 's> {
-    commands: Commands<'w, 's>,
+    pub(super) commands: Commands<'w, 's>,
     nodes: Query<'w, 's, (&'static mut Node, &'static mut BackgroundColor)>,
     texts: Query<'w, 's, &'static mut Text>,
     sizes: Query<'w, 's, &'static ComputedNode>,

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use bevy_color::Color;
+use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
 use bevy_ui::prelude::{AlignContent, FlexWrap, Node, Overflow, PositionType, Val};
 
 use super::parts::{
@@ -12,7 +13,7 @@ use super::parts::{
 use crate::app::{ArenaReport, Bytes, is_near};
 
 /// Workers in a row.
-pub(super) const IN_A_ROW: usize = 4;
+const IN_A_ROW: usize = 4;
 
 /// A worker that was idle for longer has no cell of its own. The time is long because of work stealing: a
 /// worker without work in one frame often has some in the next.
@@ -26,16 +27,30 @@ const ROW_EM: f32 = LINE_EM + GAP_EM;
 /// Letters of a cell: `!C63 1023 KiB`.
 const CELL_LETTERS: f32 = 13.0;
 
+/// The maximum number of places for workers.
+const MAX_PLACES: usize = 64 * IN_A_ROW;
+
+/// Returns the number of places: for all threads of the task pools, for the main and the render thread,
+/// and for the rest.
+fn default_places() -> usize {
+    let pools = ComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
+        + AsyncComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
+        + IoTaskPool::try_get().map_or(0, |pool| pool.thread_num());
+    (pools + 3).clamp(2 * IN_A_ROW, 17 * IN_A_ROW)
+}
+
 /// Describes a cell for each worker. Its bar shows the worker's peak as a part of its limit, or of its blocks if
 /// there is no limit. On a low screen the grid has fewer rows.
-pub(super) fn draw(painter: &mut Painter, report: &ArenaReport, places: usize) {
+pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
     let (usage, limit) = (&report.usage, report.settings.worker_limit_bytes);
     painter.row(|row| {
         row.free_text("caption", FAINT_TEXT, "peak by worker (C: compute)");
         let sum = format_args!("sum {}", Bytes(usage.peak_bytes));
         row.free_text("workers/sum", row.config.text_color, sum);
     });
-    let rows = places.div_ceil(IN_A_ROW).max(1);
+    let places = painter.config.worker_places.unwrap_or_else(default_places);
+    // Each place has nodes of its own, and no screen has room for more.
+    let rows = places.min(MAX_PLACES).div_ceil(IN_A_ROW).max(1);
     let grid = Node {
         flex_wrap: FlexWrap::Wrap,
         align_content: AlignContent::FlexStart,
