@@ -43,7 +43,6 @@ use crate::error::Count;
 ///     .add_plugins((FrameArenaPlugin::default(), FrameArenaLogPlugin::default()))
 ///     .update();
 /// ```
-#[derive(Resource, Clone)]
 pub struct FrameArenaLogPlugin {
     /// The time between two lines. Default: a second.
     pub wait_duration: Duration,
@@ -59,15 +58,19 @@ impl Default for FrameArenaLogPlugin {
 
 impl Plugin for FrameArenaLogPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(self.clone())
+        app.insert_resource(WaitDuration(self.wait_duration))
             .add_systems(Last, log_usage.after(TendSystems));
     }
 }
 
+/// The time between two lines.
+#[derive(Resource)]
+struct WaitDuration(Duration);
+
 fn log_usage(
     report: Option<Res<FrameArenaReport>>,
     time: Option<Res<Time<Real>>>,
-    plugin: Res<FrameArenaLogPlugin>,
+    wait: Res<WaitDuration>,
     mut last: Local<Option<Instant>>,
     mut is_told: Local<bool>,
     mut logged: Local<Vec<Logged>>,
@@ -76,7 +79,7 @@ fn log_usage(
         return warn_without_arenas(&mut is_told, "FrameArenaLogPlugin");
     };
     let is_used = report.iter().any(ArenaReport::is_used);
-    if !is_used || !is_due(&mut last, time.as_deref(), plugin.wait_duration) {
+    if !is_used || !is_due(&mut last, time.as_deref(), wait.0) {
         return;
     }
     logged.resize_with(report.iter().count(), Logged::default);

@@ -14,8 +14,8 @@ use bevy_ecs::schedule::{InternedScheduleLabel, IntoScheduleConfigs, ScheduleLab
 use bevy_ecs::system::ResMut;
 
 use super::edges::{Edge, add_at};
-use super::period::{self, Paced, Sinks, TendSystems, add_arenas, tend, watch};
-use super::report::{ArenaReport, prefix_of, words_of};
+use super::period::{self, Paced, TendSystems, add_arenas, tend, watch};
+use super::report::{ArenaReport, Sinks, prefix_of, words_of};
 use crate::arenas::FrameArenas;
 use crate::settings::{FrameArenaSettings, LivesFor};
 

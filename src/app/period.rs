@@ -5,7 +5,6 @@
 use std::any::{TypeId, type_name};
 
 use bevy_app::{App, First, Last};
-use bevy_diagnostic::DiagnosticsStore;
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::lifecycle::HookContext;
@@ -13,12 +12,11 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::schedule::{IntoScheduleConfigs, Schedules, SystemSet};
 use bevy_ecs::system::{Local, Res, ResMut};
 use bevy_ecs::world::{DeferredWorld, World};
-use bevy_time::{Real, Time};
 use tracing::warn;
 
 use super::Bytes;
 use super::pace::FixedStep;
-use super::report::{ArenaReport, FrameArenaReport, Key};
+use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::FrameArenas;
 use crate::error::{Arenas, Short};
 use crate::settings::FrameArenaSettings;
@@ -71,13 +69,6 @@ impl FrameArenas {
     }
 }
 
-/// The destinations of figures, and their clock. Any of them may be missing.
-pub(super) type Sinks<'w> = (
-    Option<ResMut<'w, FrameArenaReport>>,
-    Option<ResMut<'w, DiagnosticsStore>>,
-    Option<Res<'w, Time<Real>>>,
-);
-
 /// Adds the arenas of a pace unless they exist, and adds them to the report if they are to be in it. Existing
 /// arenas keep their settings; other ones that the plugin has are reported, because they have no effect.
 pub(super) fn add_arenas<R: Paced>(
@@ -112,20 +103,6 @@ pub(super) fn end_period<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) 
         let arenas = arenas.bypass_change_detection().arenas_mut();
         arenas.swap();
         pass_on(R::key(), arenas, true, sinks);
-    }
-}
-
-/// Passes the figures of the period that has just ended to the report, the log and the diagnostics, or those
-/// of the running period unless it `is_over`.
-pub(super) fn pass_on(
-    key: Key,
-    arenas: &FrameArenas,
-    is_over: bool,
-    (report, store, time): Sinks<'_>,
-) {
-    if let Some(mut report) = report {
-        let store = store.map(ResMut::into_inner);
-        report.note(key, arenas, is_over, store, time.as_deref());
     }
 }
 

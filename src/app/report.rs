@@ -11,6 +11,7 @@ use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
 #[cfg(feature = "reflect")]
 use bevy_ecs::reflect::ReflectResource;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::system::{Res, ResMut};
 use bevy_ecs::world::{FromWorld, World};
 use bevy_time::{Real, Time};
 use tracing::warn;
@@ -187,39 +188,43 @@ impl FrameArenaReport {
         }
     }
 
-    /// Records the figures of the period that has just ended, or of the running one unless it `is_over`.
-    /// Warns about new problems, and publishes the figures if there are a store and a clock.
-    ///
-    /// Must be called when a period ends and, if it may be a long one, once a frame.
-    pub(super) fn note(
-        &mut self,
-        key: Key,
-        arenas: &FrameArenas,
-        is_over: bool,
-        store: Option<&mut DiagnosticsStore>,
-        time: Option<&Time<Real>>,
-    ) {
-        let warns = self.warnings;
-        let Some(entry) = self.entry(key) else {
-            return;
-        };
-        let report = &mut entry.report;
-        report.note(arenas, is_over);
-        let Some(news) = entry.seen.look(report) else {
-            return;
-        };
-        if warns {
-            entry.warned.warn(report, &news);
-        }
-        if let Some((publisher, store)) = entry.publisher.as_mut().zip(store)
-            && let Some(now) = now(time)
-        {
-            publisher.publish(&news, now, store);
-        }
-    }
-
     fn entry(&mut self, key: Key) -> Option<&mut Entry> {
         self.arenas.iter_mut().find(|it| it.key == Some(key))
+    }
+}
+
+/// The destinations of figures, and their clock. Any of them may be missing.
+pub(super) type Sinks<'w> = (
+    Option<ResMut<'w, FrameArenaReport>>,
+    Option<ResMut<'w, DiagnosticsStore>>,
+    Option<Res<'w, Time<Real>>>,
+);
+
+/// Records the figures of the period that has just ended, or of the running one unless it `is_over`. Warns about
+/// new problems, and publishes the figures if there are a store and a clock.
+///
+/// Must be called when a period ends and, if it may be a long one, once a frame.
+pub(super) fn pass_on(
+    key: Key,
+    arenas: &FrameArenas,
+    is_over: bool,
+    (report, store, time): Sinks<'_>,
+) {
+    let Some(mut all) = report else { return };
+    let warns = all.warnings;
+    let Some(entry) = all.entry(key) else { return };
+    let report = &mut entry.report;
+    report.note(arenas, is_over);
+    let Some(news) = entry.seen.look(report) else {
+        return;
+    };
+    if warns {
+        entry.warned.warn(report, &news);
+    }
+    if let Some((publisher, mut store)) = entry.publisher.as_mut().zip(store)
+        && let Some(now) = now(time.as_deref())
+    {
+        publisher.publish(&news, now, &mut store);
     }
 }
 

@@ -2,18 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
-use std::sync::{Arc, Weak};
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::SystemState;
 use bevy_ecs::world::World;
-use tracing::warn;
 
-use super::period::{Sinks, pass_on};
 use super::plugin::FrameArenaPlugin;
-use super::report::{ArenaReport, FrameArenaReport, Key, prefix_of, words_of};
+use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on, prefix_of, words_of};
 use crate::arenas::{FrameArenas, FrameLease, Outcome};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::settings::FrameArenaSettings;
@@ -40,8 +37,8 @@ use crate::settings::FrameArenaSettings;
 /// Without [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app with its
 /// own `FrameArenaPlugin` swaps its arenas itself.
 ///
-/// An extract function that is set later replaces the hand-over, and a warning is logged. Set it before
-/// [`App::finish`], or let it call the function that `take_extract` returns.
+/// An extract function that is set later replaces the hand-over. Set it before [`App::finish`], or let it
+/// call the function that `take_extract` returns.
 ///
 /// ```
 /// use bevy_app::{App, AppLabel, SubApp, Update};
@@ -147,12 +144,7 @@ impl Plugin for FrameArenaSubAppPlugin {
         };
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
         let (label, frames) = (self.label, self.frames);
-        let frame = ExtractedFrame::holding(frames);
-        let guard = ReplacedGuard {
-            label,
-            world: Arc::downgrade(&frame.world),
-        };
-        sub_app.insert_resource(frame);
+        sub_app.insert_resource(ExtractedFrame::holding(frames));
         if !sub_app.world().contains_resource::<FrameArenas>() {
             sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
         }
@@ -168,7 +160,7 @@ impl Plugin for FrameArenaSubAppPlugin {
                     arenas.swap();
                 }
                 if let Ok(sinks) = sinks.get_mut(main) {
-                    pass_on(guard.key(), arenas, true, sinks);
+                    pass_on(Key::SubApp(label), arenas, true, sinks);
                 }
             }
             if let Some(extract) = &mut extract {
@@ -180,32 +172,6 @@ impl Plugin for FrameArenaSubAppPlugin {
     fn is_unique(&self) -> bool {
         // There is one plugin per sub-app.
         false
-    }
-}
-
-/// Warns if it is dropped with the extract function before the sub-app's world: the function was replaced.
-struct ReplacedGuard {
-    label: InternedAppLabel,
-    world: Weak<()>,
-}
-
-impl ReplacedGuard {
-    /// Returns the key of the sub-app. A function that reads only the label would not own the guard.
-    fn key(&self) -> Key {
-        Key::SubApp(self.label)
-    }
-}
-
-impl Drop for ReplacedGuard {
-    fn drop(&mut self) {
-        if self.world.strong_count() > 0 {
-            warn!(
-                "the extract function of {:?} was replaced after `App::finish`: its world no longer \
-                 receives frames, and its own arenas are not swapped. Set the function before \
-                 `App::finish`, or let it call the one that `take_extract` returns",
-                self.label,
-            );
-        }
     }
 }
 
@@ -222,19 +188,15 @@ pub struct ExtractedFrame {
     leases: Vec<FrameLease>,
     /// The maximum number of leases.
     frames: usize,
-    /// Dropped with the world.
-    world: Arc<()>,
 }
 
 impl ExtractedFrame {
     /// Creates an empty one that holds up to this many frames.
     pub(super) fn holding(frames: usize) -> Self {
-        let frames = frames.max(1);
         Self {
             // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
             leases: Vec::new(),
-            frames,
-            world: Arc::new(()),
+            frames: frames.max(1),
         }
     }
 
