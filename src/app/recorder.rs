@@ -1,7 +1,6 @@
 //! The record of a whole run: a table of its figures, and advice for settings.
 #![forbid(unsafe_code)]
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +103,8 @@ fn record(
 pub struct FrameArenaRecorder {
     file: Option<PathBuf>,
     interval: Duration,
-    lines: Vec<(Duration, Line)>,
+    /// The lines of all intervals that have ended, as CSV.
+    table: String,
     /// The lines of the running interval.
     open: Vec<Line>,
     /// One for each set of arenas.
@@ -126,7 +126,7 @@ impl Drop for FrameArenaRecorder {
 
 /// The highest figures of an interval, for one set of arenas or one of its workers or sites.
 struct Line {
-    arenas: Arc<str>,
+    arenas: String,
     subject: Subject,
     figures: Figures,
     /// The highest figures of tasks. Only all workers together have them.
@@ -160,25 +160,8 @@ impl FrameArenaRecorder {
     /// end, and none between two levels. Only lines of the kind `all` have tasks.
     pub fn csv(&self) -> String {
         let columns = Figures::default().named().map(|(name, _)| name).join(",");
-        let mut table =
-            format!("seconds,arenas,kind,name,{columns},task_arenas,task_results,task_bytes\n");
-        for (end, line) in &self.lines {
-            let (kind, name) = match &line.subject {
-                Subject::All => ("all", "all".to_owned()),
-                Subject::Worker(name) => ("worker", field(name)),
-                Subject::Site(site) => ("site", field(&site.to_string())),
-            };
-            let (end, arenas) = (end.as_secs_f64(), field(&line.arenas));
-            // Writing to a string does not fail.
-            let _ = write!(table, "{end:.3},{arenas},{kind},{name}");
-            let figures = line.figures.named().map(|(_, figure)| figure);
-            let tasks = line.tasks.map(|figure| figure as u64);
-            for figure in figures.into_iter().chain(tasks) {
-                let _ = write!(table, ",{figure}");
-            }
-            table.push('\n');
-        }
-        table
+        let columns = format!("{columns},task_arenas,task_results,task_bytes");
+        format!("seconds,arenas,kind,name,{columns}\n{}", self.table)
     }
 
     /// Returns settings that suit the recorded run, as code to paste: the `settings` of the plugin for each
@@ -227,10 +210,10 @@ impl FrameArenaRecorder {
         figures: &Figures,
     ) -> &mut Line {
         let mut lines = self.open.iter();
-        let known = lines.position(|it| *it.arenas == *report.prefix && it.subject == subject);
+        let known = lines.position(|it| it.arenas == report.prefix && it.subject == subject);
         let index = known.unwrap_or_else(|| {
             self.open.push(Line {
-                arenas: Arc::from(&*report.prefix),
+                arenas: report.prefix.clone(),
                 subject,
                 figures: Figures::default(),
                 tasks: TaskFigures::default(),
@@ -242,10 +225,24 @@ impl FrameArenaRecorder {
         line
     }
 
+    /// Moves the lines of the running interval to the table.
     fn end_interval(&mut self) {
-        let end = self.elapsed;
-        let lines = mem::take(&mut self.open);
-        self.lines.extend(lines.into_iter().map(|line| (end, line)));
+        let end = self.elapsed.as_secs_f64();
+        for line in self.open.drain(..) {
+            let (kind, name) = match line.subject {
+                Subject::All => ("all", "all".to_owned()),
+                Subject::Worker(name) => ("worker", field(&name)),
+                Subject::Site(site) => ("site", field(&site.to_string())),
+            };
+            let arenas = field(&line.arenas);
+            self.table += &format!("{end:.3},{arenas},{kind},{name}");
+            let figures = line.figures.named().map(|(_, figure)| figure);
+            let tasks = line.tasks.map(|figure| figure as u64);
+            for figure in figures.into_iter().chain(tasks) {
+                self.table += &format!(",{figure}");
+            }
+            self.table.push('\n');
+        }
     }
 
     /// Writes the results, once.

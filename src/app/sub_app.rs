@@ -229,7 +229,8 @@ impl ExtractedFrame {
     }
 
     /// Returns the lease on the frame extracted last, or `None` if nothing was extracted: before
-    /// the first extract, and while the main world has no [`FrameArenas`].
+    /// the first extract, and while the main world has no [`FrameArenas`]. The
+    /// [`period`](FrameLease::period) of the lease is the number of that frame.
     ///
     /// A clone of the lease can be moved into a task. The frame is not recycled while the clone is alive.
     #[inline]
@@ -251,12 +252,6 @@ impl ExtractedFrame {
                 Err(self.why_not(handle))
             }
         }
-    }
-
-    /// Returns the number of the frame extracted last, which is the main world's [`FrameArenas::period`]
-    /// in that frame. Returns `None` if nothing was extracted.
-    pub fn frame(&self) -> Option<u64> {
-        self.lease().map(FrameLease::period)
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {

@@ -121,7 +121,7 @@ fn tasks_that_keep_leases_park_one_frame_each() {
         let lease = frame.lease().unwrap().clone();
         tasks
             .0
-            .push((lease, extracted.0[0], frame.frame().unwrap()));
+            .push((lease, extracted.0[0], frame.lease().unwrap().period()));
     }
 
     let mut app = unfinished_app();
@@ -202,7 +202,10 @@ fn either_world_may_lack_its_arenas() {
     app.update();
     let frame = |app: &App| {
         let render = app.sub_app(RenderApp).world();
-        render.resource::<ExtractedFrame>().frame()
+        render
+            .resource::<ExtractedFrame>()
+            .lease()
+            .map(FrameLease::period)
     };
     assert_eq!(frame(&app), None);
 
@@ -230,7 +233,13 @@ fn plugins_may_come_in_any_order() {
     app.finish();
     app.update();
     let render = app.sub_app(RenderApp).world();
-    assert_eq!(render.resource::<ExtractedFrame>().frame(), Some(1));
+    assert_eq!(
+        render
+            .resource::<ExtractedFrame>()
+            .lease()
+            .map(FrameLease::period),
+        Some(1)
+    );
 }
 
 #[test]
@@ -251,7 +260,10 @@ fn each_sub_app_gets_the_frame_once() {
         assert_eq!((parked(&app), generations(&app)), (0, 2));
         for sub_app in [app.sub_app(RenderApp), app.sub_app(AudioApp)] {
             let extracted = sub_app.world().resource::<ExtractedFrame>();
-            assert_eq!((extracted.frame(), extracted[handle]), (Some(frame), frame));
+            assert_eq!(
+                (extracted.lease().map(FrameLease::period), extracted[handle]),
+                (Some(frame), frame)
+            );
             assert_eq!(sub_app.world().resource::<FrameArenas>().period(), frame);
         }
     }
