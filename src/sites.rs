@@ -243,36 +243,35 @@ impl SiteTable {
     /// Moves the figures of the ending period to a list.
     #[inline(always)]
     pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
-        self.move_to(list, used_bytes, |usage| usage);
+        self.move_to(list, used_bytes, |_| ());
     }
 
     /// Moves the figures of a period of scratch to a list.
     #[inline(always)]
     pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
-        self.move_to(list, 0, |usage| SiteUsage {
-            scratch_bytes: usage.peak_bytes,
-            figures: Figures {
-                used_bytes: 0,
-                peak_bytes: 0,
-                ..usage.figures
-            },
-            ..usage
+        self.move_to(list, 0, |usage| {
+            usage.scratch_bytes = mem::take(&mut usage.figures.peak_bytes);
+            usage.figures.used_bytes = 0;
         });
     }
 
+    /// Changes the figures of the ending period and moves them to a list. The next period begins with nothing in
+    /// use, and the same site open.
     #[inline(always)]
-    fn move_to(
-        &self,
-        list: &mut Vec<SiteUsage>,
-        used_bytes: usize,
-        of: fn(SiteUsage) -> SiteUsage,
-    ) {
+    fn move_to(&self, list: &mut Vec<SiteUsage>, used_bytes: usize, change: fn(&mut SiteUsage)) {
         if IS_ON {
             // Before the lock is taken.
             list.reserve(MAX_SITES);
         }
         if let Some(mut rows) = self.rows() {
-            rows.end_period(used_bytes, |usage| add_to(list, of(usage)));
+            rows.close(used_bytes);
+            rows.opened_at = 0;
+            for row in rows.rows.iter_mut().filter(|row| !row.is_empty()) {
+                let empty = SiteUsage::of(row.site);
+                let mut usage = mem::replace(row, empty);
+                change(&mut usage);
+                add_to(list, usage);
+            }
         }
     }
 
@@ -339,18 +338,6 @@ impl Rows {
                 index
             }
         })
-    }
-
-    /// Moves the figures out. The next period begins with nothing in use, and the same site open.
-    fn end_period(&mut self, used_bytes: usize, mut add: impl FnMut(SiteUsage)) {
-        self.close(used_bytes);
-        self.opened_at = 0;
-        for row in &mut self.rows {
-            if !row.is_empty() {
-                add(*row);
-                *row = SiteUsage::of(row.site);
-            }
-        }
     }
 }
 

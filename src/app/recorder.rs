@@ -15,11 +15,11 @@ use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
-use super::advice::{Advice, note_tasks};
+use super::advice::Advice;
 use super::period::TendSystems;
 use super::reader::{News, is_due, warn_without_arenas};
 use super::report::{ArenaReport, FrameArenaReport};
-use crate::arenas::TaskFigures;
+use crate::arenas::FrameUsage;
 use crate::figures::Figures;
 use crate::sites::Site;
 
@@ -128,9 +128,8 @@ impl Drop for FrameArenaRecorder {
 struct Line {
     arenas: String,
     subject: Subject,
-    figures: Figures,
-    /// The highest figures of tasks. Only all workers together have them.
-    tasks: TaskFigures,
+    /// Workers and sites have only [`Figures`].
+    usage: FrameUsage,
 }
 
 /// The subject of a line.
@@ -192,7 +191,7 @@ impl FrameArenaRecorder {
         of_all.held_bytes = of_all.held_bytes.max(of_workers);
         of_all.reserved_bytes = of_all.reserved_bytes.max(of_all.held_bytes);
         let line = self.note_line(report, Subject::All, &of_all);
-        note_tasks(&mut line.tasks, usage.tasks());
+        line.usage.raise(usage);
         for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
             let subject = Subject::Worker(Arc::clone(&worker.name));
             self.note_line(report, subject, &worker.figures);
@@ -215,13 +214,12 @@ impl FrameArenaRecorder {
             self.open.push(Line {
                 arenas: report.prefix.clone(),
                 subject,
-                figures: Figures::default(),
-                tasks: TaskFigures::default(),
+                usage: FrameUsage::default(),
             });
             self.open.len() - 1
         });
         let line = &mut self.open[index];
-        line.figures.merge(figures);
+        line.usage.figures.merge(figures);
         line
     }
 
@@ -236,12 +234,12 @@ impl FrameArenaRecorder {
             };
             let arenas = field(&line.arenas);
             self.table += &format!("{end:.3},{arenas},{kind},{name}");
-            let figures = line.figures.named().map(|(_, figure)| figure);
-            let tasks = line.tasks.map(|figure| figure as u64);
-            for figure in figures.into_iter().chain(tasks) {
+            let usage = line.usage;
+            for (_, figure) in usage.named() {
                 self.table += &format!(",{figure}");
             }
-            self.table.push('\n');
+            let (tasks, results) = (usage.task_arenas, usage.task_results);
+            self.table += &format!(",{tasks},{results},{}\n", usage.task_bytes);
         }
     }
 
