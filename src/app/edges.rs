@@ -82,33 +82,30 @@ impl ScheduleBuildPass for KeepEdges {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let all: Vec<SystemKey> = dependencies.graph().nodes().collect();
-        let first = systems_in(graph, Edge::BeforeAll);
-        let last = systems_in(graph, Edge::AfterAll);
-        // Systems explicitly ordered outside the edge, and the systems of the edge itself.
-        let before = reach(dependencies.graph(), &first, Direction::Incoming);
-        let after = reach(dependencies.graph(), &last, Direction::Outgoing);
-        for &system in &all {
-            for &first in first.iter().filter(|_| !before.contains(&system)) {
-                dependencies.add_edge(first, system);
-            }
-            for &last in last.iter().filter(|_| !after.contains(&system)) {
-                dependencies.add_edge(system, last);
+        for edge in [Edge::BeforeAll, Edge::AfterAll] {
+            let Some(set) = graph.system_sets.get_key(edge.intern()) else {
+                continue;
+            };
+            let members = graph.hierarchy().graph();
+            let members = members.neighbors_directed(NodeId::Set(set), Direction::Outgoing);
+            let members: Vec<_> = members.filter_map(|node| node.as_system()).collect();
+            // Systems explicitly ordered outside the edge, and the systems of the edge itself.
+            let outside = match edge {
+                Edge::BeforeAll => Direction::Incoming,
+                Edge::AfterAll => Direction::Outgoing,
+            };
+            let outside = reach(dependencies.graph(), &members, outside);
+            for &system in all.iter().filter(|it| !outside.contains(it)) {
+                for &member in &members {
+                    match edge {
+                        Edge::BeforeAll => dependencies.add_edge(member, system),
+                        Edge::AfterAll => dependencies.add_edge(system, member),
+                    };
+                }
             }
         }
         Ok(())
     }
-}
-
-/// Returns the systems that are direct members of a set.
-fn systems_in(graph: &ScheduleGraph, set: Edge) -> Vec<SystemKey> {
-    let Some(set) = graph.system_sets.get_key(set.intern()) else {
-        return Vec::new();
-    };
-    let members = graph.hierarchy().graph();
-    members
-        .neighbors_directed(NodeId::Set(set), Direction::Outgoing)
-        .filter_map(|node| node.as_system())
-        .collect()
 }
 
 /// Returns `from` and all systems that can be reached from it.

@@ -7,7 +7,6 @@ use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::SystemState;
-use bevy_ecs::world::World;
 
 use super::plugin::FrameArenaPlugin;
 use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on, prefix_of, words_of};
@@ -90,12 +89,8 @@ pub struct FrameArenaSubAppPlugin {
     /// the main world has [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods), it can read that
     /// generation as well; otherwise the generation counts as [`parked`](crate::FrameUsage::parked).
     pub frames: usize,
-    /// The prefix of the sub-app's diagnostics. Default: derived from its label, e.g. `render_arena` for
-    /// `RenderApp`.
-    ///
-    /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
-    /// with another prefix, e.g. `render_arena/used`, in the main world's store. `None` publishes
-    /// nothing.
+    /// The [prefix](crate::FrameArenaPacePlugin::diagnostics_prefix) of the sub-app's diagnostics, which are in
+    /// the main world's store. Default: derived from its label, e.g. `render_arena` for `RenderApp`.
     pub diagnostics_prefix: Option<Cow<'static, str>>,
 }
 
@@ -108,15 +103,6 @@ impl FrameArenaSubAppPlugin {
             settings: FrameArenaSettings::default(),
             frames: 1,
             diagnostics_prefix: Some(prefix_of(&name_of(label)).into()),
-        }
-    }
-
-    /// Adds the sub-app's arenas to the report of the main world.
-    fn add_to_report(&self, main: &mut World) {
-        if let Some(prefix) = &self.diagnostics_prefix {
-            let name = name_of(self.label);
-            let report = ArenaReport::new(&name, "frame", prefix, &self.settings);
-            FrameArenaReport::add(main, Key::SubApp(self.label), report);
         }
     }
 }
@@ -137,7 +123,11 @@ impl Plugin for FrameArenaSubAppPlugin {
         if !app.get_sub_app(self.label).is_some_and(is_due) {
             return;
         }
-        self.add_to_report(app.world_mut());
+        if let Some(prefix) = &self.diagnostics_prefix {
+            let name = name_of(self.label);
+            let report = ArenaReport::new(&name, "frame", prefix, &self.settings);
+            FrameArenaReport::add(app.world_mut(), Key::SubApp(self.label), report);
+        }
         let mut sinks = SystemState::<Sinks>::new(app.world_mut());
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
