@@ -6,10 +6,8 @@ mod edges;
 mod log;
 mod pace;
 mod params;
-mod period;
 mod plugin;
 mod problems;
-mod reader;
 mod recorder;
 #[cfg(feature = "reflect")]
 mod reflect;
@@ -22,9 +20,9 @@ pub use self::pace::{ArenasOf, FixedStep, FrameArenaPacePlugin};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
 pub(crate) use self::problems::{Kind, Problem, is_near, problems_in};
-#[cfg(feature = "overlay")]
-pub(crate) use self::reader::{Seen, is_due, warn_without_arenas};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
+#[cfg(feature = "overlay")]
+pub(crate) use self::report::{Seen, is_due, report_for};
 pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
 pub(crate) use crate::error::Bytes;

@@ -23,7 +23,7 @@ use bevy_ui::prelude::{
 
 use self::graph::History;
 use self::parts::{BACKGROUND, FAINT_TEXT, Painter, Parts, TITLE, display};
-use crate::app::{FrameArenaReport, is_due, warn_without_arenas};
+use crate::app::{FrameArenaReport, is_due, report_for};
 
 /// Shows the usage of all arenas on the screen.
 ///
@@ -71,12 +71,7 @@ impl Plugin for FrameArenaOverlayPlugin {
             .init_resource::<WindowState>()
             .add_systems(
                 Update,
-                draw.run_if(resource_exists::<FrameArenaReport>)
-                    .run_if(resource_exists::<FrameArenaOverlayConfig>),
-            )
-            .add_systems(
-                Update,
-                tell_without_report.run_if(not(resource_exists::<FrameArenaReport>)),
+                draw.run_if(resource_exists::<FrameArenaOverlayConfig>),
             );
     }
 }
@@ -150,10 +145,6 @@ impl FrameArenaOverlayConfig {
     }
 }
 
-fn tell_without_report(mut is_told: Local<bool>) {
-    warn_without_arenas(&mut is_told, "FrameArenaOverlayPlugin");
-}
-
 /// Behind Bevy's FPS overlay.
 const Z_INDEX: i32 = i32::MAX - 48;
 
@@ -203,12 +194,16 @@ struct Overlay {
 /// changed, as it has at the start, or arenas were added.
 fn draw(
     config: Res<FrameArenaOverlayConfig>,
-    report: Res<FrameArenaReport>,
+    report: Option<Res<FrameArenaReport>>,
     state: Res<WindowState>,
     time: Option<Res<Time<Real>>>,
+    mut is_told: Local<bool>,
     mut overlay: Local<Overlay>,
     mut world: Parts,
 ) {
+    let Some(report) = report_for("FrameArenaOverlayPlugin", report, &mut is_told) else {
+        return;
+    };
     let Overlay {
         window,
         parts,

@@ -4,8 +4,7 @@
 use std::fmt;
 
 use super::Bytes;
-use super::reader::Seen;
-use super::report::ArenaReport;
+use super::report::{ArenaReport, Seen};
 use crate::arenas::FrameUsage;
 use crate::error::{Count, enough_for};
 use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings, LivesFor};

@@ -9,8 +9,7 @@ use bevy_diagnostic::{
 };
 use bevy_platform::time::Instant;
 
-use super::reader::News;
-use super::report::{FRAME_PREFIX, FrameArenaReport};
+use super::report::{FRAME_PREFIX, FrameArenaReport, News};
 
 /// Publishes the figures of each frame as diagnostics. [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds
 /// this plugin.

@@ -12,9 +12,8 @@ use bevy_time::{Real, Time};
 use tracing::info;
 
 use super::Bytes;
-use super::period::TendSystems;
-use super::reader::{News, Seen, is_due, warn_without_arenas};
-use super::report::{ArenaReport, FrameArenaReport};
+use super::plugin::TendSystems;
+use super::report::{ArenaReport, FrameArenaReport, News, Seen, is_due, report_for};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
 
@@ -74,8 +73,8 @@ fn log_usage(
     mut is_told: Local<bool>,
     mut logged: Local<Vec<(Seen, FrameUsage)>>,
 ) {
-    let Some(report) = report.filter(|it| !it.is_empty()) else {
-        return warn_without_arenas(&mut is_told, "FrameArenaLogPlugin");
+    let Some(report) = report_for("FrameArenaLogPlugin", report, &mut is_told) else {
+        return;
     };
     let is_used = report.iter().any(ArenaReport::is_used);
     if !is_used || !is_due(&mut last, time.as_deref(), wait.0) {

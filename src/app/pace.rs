@@ -14,8 +14,8 @@ use bevy_ecs::schedule::{InternedScheduleLabel, IntoScheduleConfigs, ScheduleLab
 use bevy_ecs::system::ResMut;
 
 use super::edges::{Edge, add_at};
-use super::period::{self, Paced, TendSystems, add_arenas, tend, watch};
-use super::report::{ArenaReport, Sinks, prefix_of, words_of};
+use super::plugin::{self, Paced, TendSystems, add_arenas, tend, watch};
+use super::report::{ArenaReport, Sinks};
 use crate::arenas::FrameArenas;
 use crate::settings::{FrameArenaSettings, LivesFor};
 
@@ -116,7 +116,7 @@ impl<P: 'static> ArenasOf<P> {
     /// or after all others, including those added later. An explicit `.before(ArenasOf::<P>::end_period)`
     /// or `.after` of another system takes precedence.
     pub fn end_period(arenas: Option<ResMut<Self>>, sinks: Sinks) {
-        period::end_period(arenas, sinks);
+        plugin::end_period(arenas, sinks);
     }
 }
 
@@ -325,4 +325,34 @@ impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
         // Repeated for schedules that other plugins have replaced.
         self.add_ends(app);
     }
+}
+
+/// Returns the human-readable name: `Fixed step arenas` for `fixed step`.
+pub(super) fn label_of(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(" arenas".chars()).collect()
+}
+
+/// Returns the last part of a type's name in words: `fixed step` for `game::FixedStep`.
+pub(super) fn words_of(type_name: &str) -> String {
+    let path = type_name.split('<').next().unwrap_or(type_name);
+    let name = path.rsplit("::").next().unwrap_or(path);
+    let mut words = String::new();
+    let mut ends_a_word = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && ends_a_word {
+            words.push(' ');
+        }
+        ends_a_word = !letter.is_uppercase();
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+/// Returns the diagnostics prefix for arenas with this name in words. It is one part of a path, and easy
+/// to type.
+pub(super) fn prefix_of(words: &str) -> String {
+    let name = words.replace(|letter: char| !letter.is_alphanumeric(), "_");
+    format!("{name}_arena")
 }

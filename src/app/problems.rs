@@ -7,8 +7,7 @@ use std::sync::Arc;
 use tracing::warn;
 
 use super::Bytes;
-use super::reader::News;
-use super::report::ArenaReport;
+use super::report::{ArenaReport, News};
 use crate::arenas::{FrameUsage, WorkerUsage};
 use crate::error::{Count, enough_for};
 

@@ -16,9 +16,8 @@ use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
 use super::advice::Advice;
-use super::period::TendSystems;
-use super::reader::{News, is_due, warn_without_arenas};
-use super::report::{ArenaReport, FrameArenaReport};
+use super::plugin::TendSystems;
+use super::report::{ArenaReport, FrameArenaReport, News, is_due, report_for};
 use crate::arenas::FrameUsage;
 use crate::figures::Figures;
 use crate::sites::Site;
@@ -81,8 +80,8 @@ fn record(
     mut last: Local<Option<Instant>>,
     mut is_told: Local<bool>,
 ) {
-    let Some(report) = report.filter(|it| !it.is_empty()) else {
-        return warn_without_arenas(&mut is_told, "FrameArenaRecorderPlugin");
+    let Some(report) = report_for("FrameArenaRecorderPlugin", report, &mut is_told) else {
+        return;
     };
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();

@@ -8,8 +8,9 @@ use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::SystemState;
 
+use super::pace::{prefix_of, words_of};
 use super::plugin::FrameArenaPlugin;
-use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on, prefix_of, words_of};
+use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::{FrameArenas, FrameLease, Outcome};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::settings::FrameArenaSettings;
