@@ -8,7 +8,7 @@ use tracing::warn;
 
 use super::Bytes;
 use super::report::{ArenaReport, News};
-use crate::arenas::{FrameUsage, WorkerUsage};
+use crate::arenas::{FrameUsage, RunningTask, WorkerUsage};
 use crate::error::{Count, enough_for};
 
 /// The number of generations that tasks and late readers may park. More look like a leak.
@@ -38,15 +38,15 @@ pub(crate) enum Kind {
 }
 
 /// A problem that is fixed by changing a setting or a line of the game.
+#[cfg_attr(
+    not(feature = "overlay"),
+    expect(dead_code, reason = "the overlay reads what the log has in its text")
+)]
 pub(crate) struct Problem {
     pub(crate) kind: Kind,
     /// The name of the worker that is near its limit.
     pub(crate) worker: Option<Arc<str>>,
     /// The details for the overlay.
-    #[cfg_attr(
-        not(feature = "overlay"),
-        expect(dead_code, reason = "only the overlay shows it")
-    )]
     pub(crate) short: String,
     /// The change that fixes it, for the overlay.
     pub(crate) cure: String,
@@ -97,10 +97,23 @@ pub(crate) fn problems_in(
         let near = near.filter(|it| is_wanted(Kind::NearLimit, Some(&it.name)));
         found.extend(near.map(|worker| near_limit(worker, limit, news, report)));
     }
-    if news.is_over {
-        let old_task = old_task(report).filter(|_| is_wanted(Kind::OldTask, None));
-        let lost_list = lost_list(report).filter(|_| is_wanted(Kind::LostList, None));
-        found.extend(old_task.into_iter().chain(lost_list));
+    // Having an age, it has lived through all of the last period.
+    let is_old = |it: &RunningTask| {
+        it.age_in_periods > 0 && it.age_in_periods.max(report.frames) >= OLD_TASK
+    };
+    if let Some(task) = usage.oldest_task.filter(is_old)
+        && news.is_over
+        && is_wanted(Kind::OldTask, None)
+    {
+        found.push(old_task(&task, report));
+    }
+    // A level that gives its memory back has nothing to compare with.
+    if let Some(read_at) = report.lost_list_at
+        && report.settings.trim_after_periods != Some(0)
+        && news.is_over
+        && is_wanted(Kind::LostList, None)
+    {
+        found.push(lost_list(read_at));
     }
     found
 }
@@ -192,33 +205,24 @@ fn near_limit(worker: &WorkerUsage, limit: usize, news: &News, report: &ArenaRep
     .fixed_by("worker_limit_bytes", worker.peak_bytes, site)
 }
 
-fn old_task(report: &ArenaReport) -> Option<Problem> {
-    // Having an age, it has lived through all of the last period.
-    let oldest = report.usage.oldest_task;
-    let oldest = oldest.filter(|it| it.age_in_periods > 0)?;
-    let is_old = oldest.age_in_periods.max(report.frames) >= OLD_TASK;
-    is_old.then(|| {
-        let text = format!(
-            "the task arena taken at {} is still in use after {}, and tasks hold {}. Finish or drop it \
-             when its task ends; for a task that never ends, use a `FrameArena`",
-            line(oldest.made_at),
-            Count(oldest.age_in_periods, &report.period),
-            Bytes(report.usage.task_bytes),
-        );
-        Problem::new(Kind::OldTask, String::new(), "", text)
-    })
+fn old_task(task: &RunningTask, report: &ArenaReport) -> Problem {
+    let text = format!(
+        "the task arena taken at {} is still in use after {}, and tasks hold {}. Finish or drop it when its \
+         task ends; for a task that never ends, use a `FrameArena`",
+        line(task.made_at),
+        Count(task.age_in_periods, &report.period),
+        Bytes(report.usage.task_bytes),
+    );
+    Problem::new(Kind::OldTask, String::new(), "", text)
 }
 
-fn lost_list(report: &ArenaReport) -> Option<Problem> {
-    // A level that gives its memory back has nothing to compare with.
-    let gives_back = report.settings.trim_after_periods == Some(0);
-    let read_at = report.lost_list_at.filter(|_| !gives_back)?;
+fn lost_list(read_at: &Location) -> Problem {
     let text = format!(
         "the `TwoFrames` read at {} reports all elements as added, because its old list lives for one \
          period. Set `FrameArenaSettings::lives_for` to `LivesFor::TwoPeriods`",
         line(read_at)
     );
-    Some(Problem::new(Kind::LostList, String::new(), "", text))
+    Problem::new(Kind::LostList, String::new(), "", text)
 }
 
 fn line(location: &Location) -> String {
@@ -244,14 +248,16 @@ impl Warnings {
         }
         let Self(told) = self;
         let is_new = |kind, worker: Option<&Arc<str>>| {
-            let mut told = told.iter();
-            !told.any(|it| it.0 == kind && it.1.as_ref() == worker)
+            let mut known = told.iter();
+            let is_told = known.any(|it| it.0 == kind && it.1.as_ref() == worker);
+            let is_new = !is_told && (worker.is_none() || told.len() < MAX_WARNINGS);
+            if is_new {
+                told.push((kind, worker.cloned()));
+            }
+            is_new
         };
         for problem in problems_in(news, report, is_new) {
-            if problem.worker.is_none() || told.len() < MAX_WARNINGS {
-                warn!("{}: {}", report.label, problem.text);
-                told.push((problem.kind, problem.worker));
-            }
+            warn!("{}: {}", report.label, problem.text);
         }
     }
 }
