@@ -5,12 +5,9 @@ mod diagnostics;
 mod edges;
 mod log;
 mod pace;
-mod pace_plugin;
 mod params;
-mod period;
 mod plugin;
 mod problems;
-mod reader;
 mod recorder;
 #[cfg(feature = "reflect")]
 mod reflect;
@@ -19,14 +16,13 @@ mod sub_app;
 
 pub use self::diagnostics::FrameArenaDiagnosticsPlugin;
 pub use self::log::FrameArenaLogPlugin;
-pub use self::pace::{ArenasOf, FixedStep};
-pub use self::pace_plugin::{FrameArenaPacePlugin, PaceEnd};
+pub use self::pace::{ArenasOf, FixedStep, FrameArenaPacePlugin};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Limit, Problem, is_near, problems_in};
-#[cfg(feature = "overlay")]
-pub(crate) use self::reader::{Seen, Timer, WithoutReport, now};
+pub(crate) use self::problems::{Kind, Problem, is_near, problems_in};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
+#[cfg(feature = "overlay")]
+pub(crate) use self::report::{Seen, is_due, report_for};
 pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
 pub(crate) use crate::error::Bytes;

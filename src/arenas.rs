@@ -43,8 +43,6 @@ use self::scratch::ScratchStore;
 pub use self::task::{TaskArena, TaskArenas, TaskMemory, TaskResult};
 pub use self::task_book::RunningTask;
 use self::task_book::TaskBook;
-#[cfg(feature = "bevy")]
-pub(crate) use self::usage::TaskFigures;
 pub use self::usage::{FrameUsage, WorkerUsage};
 use crate::arena::{FrameArena, Store, Window};
 #[cfg(feature = "bevy")]

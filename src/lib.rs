@@ -155,7 +155,6 @@ pub use app::{
     ArenaReport, ArenasOf, ExtractedFrame, FixedStep, FrameArenaDiagnosticsPlugin,
     FrameArenaLogPlugin, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaRecorder,
     FrameArenaRecorderPlugin, FrameArenaReport, FrameArenaSchedule, FrameArenaSubAppPlugin,
-    PaceEnd,
 };
 pub use arena::FrameArena;
 pub use arenas::{
@@ -182,7 +181,7 @@ pub mod prelude {
     #[cfg(feature = "bevy")]
     pub use crate::{
         ArenasOf, ExtractedFrame, FixedStep, FrameArenaLogPlugin, FrameArenaPacePlugin,
-        FrameArenaPlugin, FrameArenaRecorderPlugin, FrameArenaSubAppPlugin, PaceEnd,
+        FrameArenaPlugin, FrameArenaRecorderPlugin, FrameArenaSubAppPlugin,
     };
     pub use crate::{
         CellMap, Cells, Change, CollectIn, FrameArena, FrameArenaSettings, FrameArenas, FrameBox,

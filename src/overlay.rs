@@ -1,12 +1,9 @@
-//! The figures of all arenas on the screen: the plugin, its settings and its systems.
+//! The figures of all arenas on the screen: the plugin, its settings, and the window.
 #![forbid(unsafe_code)]
 
 mod block;
 mod graph;
 mod parts;
-mod problems;
-mod sites;
-mod window;
 mod workers;
 
 use std::time::Duration;
@@ -14,16 +11,19 @@ use std::time::Duration;
 use bevy_app::{App, Plugin, Update};
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
-use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
+use bevy_picking::Pickable;
+use bevy_picking::events::{PointerClick, PointerDrag, PointerPress};
+use bevy_platform::time::Instant;
 use bevy_text::{FontSize, TextFont};
 use bevy_time::{Real, Time};
+use bevy_ui::prelude::{
+    AlignItems, BackgroundColor, BorderColor, FlexDirection, GlobalZIndex, JustifyContent, Node,
+    Overflow, PositionType, UiRect, UiScale, Val,
+};
 
 use self::graph::History;
-use self::parts::Painter;
-pub use self::window::FrameArenaOverlay;
-use self::window::{Blocks, WindowState};
-use self::workers::IN_A_ROW;
-use crate::app::{FrameArenaReport, Timer, WithoutReport, now};
+use self::parts::{BACKGROUND, FAINT_TEXT, Painter, Parts, TITLE, display};
+use crate::app::{FrameArenaReport, is_due, report_for};
 
 /// Shows the usage of all arenas on the screen.
 ///
@@ -71,14 +71,7 @@ impl Plugin for FrameArenaOverlayPlugin {
             .init_resource::<WindowState>()
             .add_systems(
                 Update,
-                (open_window.run_if(is_outdated), draw)
-                    .chain()
-                    .run_if(resource_exists::<FrameArenaReport>)
-                    .run_if(resource_exists::<FrameArenaOverlayConfig>),
-            )
-            .add_systems(
-                Update,
-                tell_without_report.run_if(not(resource_exists::<FrameArenaReport>)),
+                draw.run_if(resource_exists::<FrameArenaOverlayConfig>),
             );
     }
 }
@@ -139,92 +132,236 @@ const MARGIN: f32 = 8.0;
 
 impl FrameArenaOverlayConfig {
     /// Returns the size of the font in logical pixels.
-    pub(super) fn em(&self) -> f32 {
+    fn em(&self) -> f32 {
         match self.text_config.font_size {
             // Bevy would draw letters of any size, and take for ever.
             FontSize::Px(pixels) if pixels.is_finite() => pixels.clamp(1.0, 100.0),
             _ => FONT_SIZE,
         }
     }
-}
 
-fn tell_without_report(mut without: Local<WithoutReport>) {
-    without.tell("FrameArenaOverlayPlugin");
-}
-
-/// Returns whether the config has changed, as it has at the start, or arenas were added.
-fn is_outdated(
-    config: Option<Res<FrameArenaOverlayConfig>>,
-    report: Option<Res<FrameArenaReport>>,
-    windows: Query<&Blocks>,
-) -> bool {
-    let arenas = report.map_or(0, |report| report.iter().count());
-    config.is_some_and(|config| config.is_changed())
-        || windows.iter().any(|blocks| blocks.0.len() != arenas)
-}
-
-/// Opens the window with the current config, or closes it.
-fn open_window(
-    mut commands: Commands,
-    config: Res<FrameArenaOverlayConfig>,
-    report: Res<FrameArenaReport>,
-    state: Res<WindowState>,
-    windows: Query<Entity, With<FrameArenaOverlay>>,
-) {
-    for window in &windows {
-        commands.entity(window).despawn();
-    }
-    if config.enabled {
-        let places = config.worker_places.unwrap_or_else(default_places);
-        // Each place has nodes of its own, and no screen has room for more.
-        let places = places.min(MAX_PLACES);
-        window::spawn(&mut commands, &config, &report, &state, places);
+    fn font(&self) -> TextFont {
+        self.text_config.clone().with_font_size(self.em())
     }
 }
 
-/// The maximum number of places for workers.
-const MAX_PLACES: usize = 64 * IN_A_ROW;
+/// Behind Bevy's FPS overlay.
+const Z_INDEX: i32 = i32::MAX - 48;
 
-/// Returns the number of places: for all threads of the task pools, for the main and the render thread,
-/// and for the rest.
-fn default_places() -> usize {
-    let pools = ComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
-        + AsyncComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
-        + IoTaskPool::try_get().map_or(0, |pool| pool.thread_num());
-    (pools + 3).clamp(2 * IN_A_ROW, 17 * IN_A_ROW)
+/// The longest movement of the pointer that still counts as a click.
+const CLICK_PIXELS: f32 = 4.0;
+
+/// The maximum height of the window, as a part of the screen.
+const MAX_HEIGHT_PERCENT: f32 = 96.0;
+
+const PADDING_EM: f32 = 0.6;
+
+/// Marks the window that [`FrameArenaOverlayPlugin`](crate::FrameArenaOverlayPlugin) opens.
+#[derive(Component, Debug)]
+pub struct FrameArenaOverlay;
+
+/// The position of the window, kept while it is closed.
+#[derive(Resource, Default)]
+struct WindowState {
+    /// The distance it was dragged to the right and down, in pixels of the UI.
+    dragged: (f32, f32),
+    /// The distance the pointer has moved since it was pressed.
+    moved: f32,
 }
 
-/// Records the figures of each frame, and shows them once per interval.
+impl WindowState {
+    /// Positions the window: by the margins of the config, and the distance it was dragged.
+    fn place(&self, config: &FrameArenaOverlayConfig, node: &mut Node) {
+        let pixels = |pixels: f32| Val::Px(if pixels.is_finite() { pixels } else { MARGIN });
+        node.right = pixels(config.right - self.dragged.0);
+        node.top = pixels(config.top + self.dragged.1);
+    }
+}
+
+/// The window while it is open, and the last seconds.
+#[derive(Default)]
+struct Overlay {
+    window: Option<Entity>,
+    /// The parts of the window.
+    parts: Vec<Entity>,
+    /// One for each set of arenas in the report.
+    histories: Vec<History>,
+    /// The time of the last update.
+    last: Option<Instant>,
+}
+
+/// Records the figures of each frame, and shows them once per interval. Opens the window anew if the config has
+/// changed, as it has at the start, or arenas were added.
 fn draw(
     config: Res<FrameArenaOverlayConfig>,
-    report: Res<FrameArenaReport>,
+    report: Option<Res<FrameArenaReport>>,
+    state: Res<WindowState>,
     time: Option<Res<Time<Real>>>,
-    mut timer: Local<Timer>,
-    mut histories: Local<Vec<History>>,
-    mut windows: Query<&mut Blocks>,
-    mut painter: Painter,
+    mut is_told: Local<bool>,
+    mut overlay: Local<Overlay>,
+    mut world: Parts,
 ) {
+    let Some(report) = report_for("FrameArenaOverlayPlugin", report, &mut is_told) else {
+        return;
+    };
+    let Overlay {
+        window,
+        parts,
+        histories,
+        last,
+    } = &mut *overlay;
+    let arenas = report.iter().count();
+    let is_outdated = config.is_changed() || histories.len() != arenas;
+    if is_outdated && let Some(window) = window.take() {
+        world.commands.entity(window).try_despawn();
+    }
     if !config.enabled {
-        if config.is_changed() {
+        if is_outdated {
             *histories = report.iter().map(History::since).collect();
         }
         return;
     }
-    histories.resize_with(report.iter().count(), History::default);
+    histories.resize_with(arenas, History::default);
     for (arenas, history) in report.iter().zip(&mut *histories) {
         history.note(arenas);
     }
     let interval = config.refresh_interval;
-    if !timer.is_due(now(time.as_deref()), interval) && !config.is_changed() {
+    if !is_due(last, time.as_deref(), interval) && !is_outdated {
         return;
     }
     for history in &mut *histories {
         history.end_slot(interval);
     }
-    for mut blocks in &mut windows {
-        let arenas = report.iter().zip(&*histories);
-        for (block, (arenas, history)) in blocks.0.iter_mut().zip(arenas) {
-            block.draw(&mut painter, arenas, history);
+    let window = *window.get_or_insert_with(|| {
+        parts.clear();
+        open(&mut world.commands, &config, &state)
+    });
+    let mut painter = Painter {
+        world: &mut world,
+        config: &config,
+        parts,
+        count: 0,
+        parent: window,
+        prefix: "",
+    };
+    draw_title(&mut painter);
+    draw_blocks(&mut painter, &report, histories);
+}
+
+/// Describes a block for each set of arenas. The frame's arenas come first and matter most: they have details, and
+/// their rows are those of the window, so that the grid of workers can shrink.
+fn draw_blocks<'a>(
+    painter: &mut Painter<'a, '_, '_>,
+    report: &'a FrameArenaReport,
+    histories: &mut [History],
+) {
+    for (index, (arenas, history)) in report.iter().zip(histories).enumerate() {
+        let is_first = index == 0;
+        let node = match is_first {
+            true => Node {
+                padding: UiRect::all(painter.px(PADDING_EM)),
+                flex_shrink: 1.0,
+                min_height: Val::ZERO,
+                ..painter.column()
+            },
+            false => Node {
+                margin: UiRect::top(painter.px(0.4)),
+                display: display(arenas.is_used()),
+                ..painter.column()
+            },
+        };
+        painter.prefix = &arenas.prefix;
+        let root = painter.part("", node, Color::NONE);
+        painter.inside(root, |painter| {
+            block::draw(painter, arenas, history, is_first);
+        });
+        if is_first {
+            painter.parent = root;
         }
+    }
+}
+
+/// Opens the window, without its parts.
+fn open(commands: &mut Commands, config: &FrameArenaOverlayConfig, state: &WindowState) -> Entity {
+    let mut node = Node {
+        position_type: PositionType::Absolute,
+        flex_direction: FlexDirection::Column,
+        max_height: Val::Vh(MAX_HEIGHT_PERCENT),
+        border: UiRect::all(Val::Px(1.0)),
+        overflow: Overflow::clip(),
+        ..Node::default()
+    };
+    state.place(config, &mut node);
+    let window = commands.spawn((
+        FrameArenaOverlay,
+        Name::new("Frame arena overlay"),
+        node,
+        GlobalZIndex(Z_INDEX),
+        BackgroundColor(BACKGROUND),
+        // Sets the window off from a dark game.
+        BorderColor::all(FAINT_TEXT),
+        Pickable::IGNORE,
+    ));
+    window.id()
+}
+
+fn draw_title(painter: &mut Painter) {
+    let node = Node {
+        flex_shrink: 0.0,
+        justify_content: JustifyContent::SpaceBetween,
+        align_items: AlignItems::Center,
+        padding: UiRect::axes(painter.px(PADDING_EM), painter.px(0.25)),
+        ..Node::default()
+    };
+    let is_new = painter.parts.is_empty();
+    let title = painter.part("title", node, TITLE);
+    if is_new {
+        let mut title = painter.world.commands.entity(title);
+        // Receives pointer events, unlike the rest of the window.
+        title.insert((Name::new("Frame arena overlay title"), Pickable::default()));
+        title.observe(press).observe(drag).observe(unfold);
+    }
+    painter.inside(title, |title| {
+        let hint = match title.config.details {
+            true => "click for less",
+            false => "click for more",
+        };
+        title.free_text("caption", title.config.text_color, "Frame memory");
+        title.free_text("caption", FAINT_TEXT, hint);
+    });
+}
+
+/// Resets the distance moved when the title is pressed.
+fn press(_: On<PointerPress>, mut state: ResMut<WindowState>) {
+    state.moved = 0.0;
+}
+
+/// Moves the window with the pointer.
+fn drag(
+    mut drag: On<PointerDrag>,
+    config: Res<FrameArenaOverlayConfig>,
+    scale: Option<Res<UiScale>>,
+    mut state: ResMut<WindowState>,
+    mut windows: Query<&mut Node, With<FrameArenaOverlay>>,
+) {
+    drag.propagate(false);
+    let delta = drag.delta / scale.map_or(1.0, |scale| scale.0);
+    state.moved += delta.length();
+    state.dragged.0 += delta.x;
+    state.dragged.1 += delta.y;
+    for mut node in &mut windows {
+        state.place(&config, &mut node);
+    }
+}
+
+/// Shows or hides the details.
+fn unfold(
+    mut click: On<PointerClick>,
+    state: Res<WindowState>,
+    mut config: ResMut<FrameArenaOverlayConfig>,
+) {
+    click.propagate(false);
+    if state.moved <= CLICK_PIXELS {
+        config.details = !config.details;
     }
 }

@@ -188,13 +188,14 @@ pub(crate) fn finish(list: &mut [SiteUsage]) {
 /// period ends. The owner of the arena and the swap lock the table in turn, so an arena's lock is never
 /// contended.
 ///
-/// If the global allocator has no memory for a row, nothing is recorded.
+/// Nothing is allocated or freed while the lock is held: a custom global allocator may look the arena up as
+/// well. If it has no memory for a table, nothing is recorded.
 #[derive(Debug, Default)]
 pub(crate) struct SiteTable(OnceLock<Vec<Mutex<Rows>>>);
 
 #[derive(Debug, Default)]
 struct Rows {
-    /// Sites keep their rows when a period ends, so that nothing is allocated in the steady state.
+    /// Has the capacity for all sites. They keep their rows when a period ends.
     rows: Vec<SiteUsage>,
     open: usize,
     /// The bytes in use when the open site was opened.
@@ -223,10 +224,8 @@ impl SiteTable {
     /// Records that a limit refused memory to the open site.
     #[inline(always)]
     pub(crate) fn note_refusal(&self) {
-        // An arena without a look-up has no site.
         if let Some(mut rows) = self.rows()
-            && let open = rows.open
-            && let Some(row) = rows.rows.get_mut(open)
+            && let Some(row) = rows.open_row()
         {
             row.figures.refusals += 1;
         }
@@ -235,9 +234,8 @@ impl SiteTable {
     /// Records the look-up of a stale handle. Any number of threads may call this at once.
     #[inline(always)]
     pub(crate) fn note_stale(&self, site: Site) {
-        if let Some(mut rows) = self.rows()
-            && let Some(index) = rows.row_of(site)
-        {
+        if let Some(mut rows) = self.rows() {
+            let index = rows.index_of(site);
             rows.rows[index].figures.stale_lookups += 1;
         }
     }
@@ -245,36 +243,35 @@ impl SiteTable {
     /// Moves the figures of the ending period to a list.
     #[inline(always)]
     pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
-        self.move_to(list, used_bytes, |usage| usage);
+        self.move_to(list, used_bytes, |_| ());
     }
 
     /// Moves the figures of a period of scratch to a list.
     #[inline(always)]
     pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
-        self.move_to(list, 0, |usage| SiteUsage {
-            scratch_bytes: usage.peak_bytes,
-            figures: Figures {
-                used_bytes: 0,
-                peak_bytes: 0,
-                ..usage.figures
-            },
-            ..usage
+        self.move_to(list, 0, |usage| {
+            usage.scratch_bytes = mem::take(&mut usage.figures.peak_bytes);
+            usage.figures.used_bytes = 0;
         });
     }
 
+    /// Changes the figures of the ending period and moves them to a list. The next period begins with nothing in
+    /// use, and the same site open.
     #[inline(always)]
-    fn move_to(
-        &self,
-        list: &mut Vec<SiteUsage>,
-        used_bytes: usize,
-        of: fn(SiteUsage) -> SiteUsage,
-    ) {
+    fn move_to(&self, list: &mut Vec<SiteUsage>, used_bytes: usize, change: fn(&mut SiteUsage)) {
         if IS_ON {
-            // Before the lock is taken: see `find_rows`.
+            // Before the lock is taken.
             list.reserve(MAX_SITES);
         }
         if let Some(mut rows) = self.rows() {
-            rows.take(used_bytes, |usage| add_to(list, of(usage)));
+            rows.close(used_bytes);
+            rows.opened_at = 0;
+            for row in rows.rows.iter_mut().filter(|row| !row.is_empty()) {
+                let empty = SiteUsage::of(row.site);
+                let mut usage = mem::replace(row, empty);
+                change(&mut usage);
+                add_to(list, usage);
+            }
         }
     }
 
@@ -284,98 +281,63 @@ impl SiteTable {
         if IS_ON { self.find_rows() } else { None }
     }
 
-    /// Returns the rows, with room for one more unless the global allocator refuses.
-    ///
-    /// Nothing is allocated or freed while the lock is held: a custom global allocator may look the arena
-    /// up as well.
     fn find_rows(&self) -> Option<MutexGuard<'_, Rows>> {
         if self.0.get().is_none() {
-            let mut table = Vec::new();
+            let (mut table, mut rows) = (Vec::new(), Vec::new());
             table.try_reserve_exact(1).ok()?;
-            table.push(Mutex::default());
-            // Another thread may have been first.
+            rows.try_reserve_exact(MAX_SITES).ok()?;
+            table.push(Mutex::new(Rows {
+                rows,
+                ..Rows::default()
+            }));
+            // Another thread may have been first, or a look-up by the allocator.
             drop(self.0.set(table));
         }
         let rows = self.0.get()?.first()?;
-        let lock = || rows.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let locked = lock();
-            let len = locked.rows.len();
-            if len < locked.rows.capacity() || len == MAX_SITES {
-                return Some(locked);
-            }
-            drop(locked);
-            let mut longer = Vec::new();
-            if longer.try_reserve_exact(2 * len + 8).is_err() {
-                return Some(lock());
-            }
-            let mut locked = lock();
-            // The allocator's own look-ups may have made more room meanwhile.
-            if longer.capacity() > locked.rows.capacity() {
-                longer.append(&mut locked.rows);
-                mem::swap(&mut locked.rows, &mut longer);
-            }
-            // Before the shorter of the two is freed.
-            drop(locked);
-        }
+        Some(rows.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Rows {
+    /// Returns the row of the open site. An arena without a look-up has none.
+    fn open_row(&mut self) -> Option<&mut SiteUsage> {
+        self.rows.get_mut(self.open)
+    }
+
     fn open(&mut self, site: Site, used_bytes: usize) {
-        let is_open = self.rows.get(self.open).is_some_and(|it| it.site == site);
-        if !is_open {
+        if self.open_row().is_none_or(|row| row.site != site) {
             self.close(used_bytes);
-            self.open = self.row_of(site).unwrap_or(usize::MAX);
+            self.open = self.index_of(site);
         }
-        if let Some(row) = self.rows.get_mut(self.open) {
-            row.look_ups += 1;
-        }
+        self.rows[self.open].look_ups += 1;
     }
 
     /// Adds the bytes taken since the open site was opened to its row.
     fn close(&mut self, used_bytes: usize) {
-        let most_bytes = self.peak_bytes.max(used_bytes);
-        if let Some(row) = self.rows.get_mut(self.open) {
+        let opened_at = mem::replace(&mut self.opened_at, used_bytes);
+        let most_bytes = mem::take(&mut self.peak_bytes).max(used_bytes);
+        if let Some(row) = self.open_row() {
             // Wrapping, because it may have freed more than it allocated.
-            let before = row.figures.used_bytes.wrapping_sub(self.opened_at);
+            let before = row.figures.used_bytes.wrapping_sub(opened_at);
             let own_peak = before.wrapping_add(most_bytes).cast_signed();
             let peak = own_peak.max(row.figures.peak_bytes.cast_signed());
             row.figures.peak_bytes = peak.cast_unsigned();
             row.figures.used_bytes = before.wrapping_add(used_bytes);
         }
-        self.opened_at = used_bytes;
-        self.peak_bytes = 0;
     }
 
-    fn row_of(&mut self, site: Site) -> Option<usize> {
-        let known = |site| self.rows.iter().position(|row| row.site == site);
-        let is_full = self.rows.len() >= MAX_SITES - 1;
-        let site = match known(site) {
-            Some(index) => return Some(index),
-            None if is_full => Site::Others,
-            None => site,
-        };
-        known(site).or_else(|| {
-            // `find_rows` has made room, unless the global allocator refused.
-            let has_room = self.rows.len() < self.rows.capacity();
-            has_room.then(|| {
+    /// Returns the row of a site, or the last row if there are too many sites.
+    fn index_of(&mut self, site: Site) -> usize {
+        let known = self.rows.iter().position(|row| row.site == site);
+        known.unwrap_or_else(|| match self.rows.len() {
+            MAX_SITES => MAX_SITES - 1,
+            index => {
+                let is_last = index == MAX_SITES - 1;
+                let site = if is_last { Site::Others } else { site };
                 self.rows.push(SiteUsage::of(site));
-                self.rows.len() - 1
-            })
-        })
-    }
-
-    /// Moves the figures out. The next period begins with nothing in use, and the same site open.
-    fn take(&mut self, used_bytes: usize, mut add: impl FnMut(SiteUsage)) {
-        self.close(used_bytes);
-        self.opened_at = 0;
-        for row in &mut self.rows {
-            if !row.is_empty() {
-                add(*row);
-                *row = SiteUsage::of(row.site);
+                index
             }
-        }
+        })
     }
 }
 

@@ -158,6 +158,34 @@ fn the_end_of_a_warm_period_makes_no_call_to_the_global_allocator() {
 }
 
 #[test]
+fn problems_that_were_logged_make_no_call_to_the_global_allocator() {
+    let _turn = TURN.lock();
+    let mut app = App::new();
+    app.add_plugins(FrameArenaPlugin {
+        settings: FrameArenaSettings {
+            worker_limit_bytes: Some(8 << 10),
+            ..Default::default()
+        },
+        ..Default::default()
+    });
+    let never_finished = app.world().resource::<FrameArenas>().task_arena();
+    let mut frame = || {
+        let arenas = app.world().resource::<FrameArenas>();
+        // Near the limit, and beyond it.
+        arenas.local().alloc([0_u8; 8000]);
+        assert!(arenas.local().try_alloc([0_u8; 8000]).is_err());
+        let world = app.world_mut();
+        calls_in(|| world.run_schedule(FrameArenaSchedule))
+    };
+    // Until the task arena looks like a leak.
+    for _ in 0..700 {
+        frame();
+    }
+    assert_eq!((0..100).map(|_| frame()).max(), Some(0));
+    drop(never_finished);
+}
+
+#[test]
 fn a_warm_extract_of_two_frames_makes_no_call_to_the_global_allocator() {
     #[derive(AppLabel, Clone, Debug, PartialEq, Eq, Hash)]
     struct RenderApp;

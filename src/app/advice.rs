@@ -4,72 +4,61 @@
 use std::fmt;
 
 use super::Bytes;
-use super::report::ArenaReport;
-use crate::arenas::TaskFigures;
+use super::report::{ArenaReport, Seen};
+use crate::arenas::FrameUsage;
 use crate::error::{Count, enough_for};
 use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings, LivesFor};
 
 /// The figures of a run from which settings are derived. Its text is the advice.
 #[derive(Default)]
 pub(super) struct Advice {
+    /// The part of the report that was recorded.
+    pub(super) seen: Seen,
     label: String,
-    plugin: String,
     is_used: bool,
     settings: FrameArenaSettings,
     periods: u64,
     periods_by_peak: Vec<u64>,
-    largest_refusal_bytes: usize,
+    /// The highest figures of all periods.
+    highest: FrameUsage,
+    workers: usize,
     /// The highest peak of one worker.
     worker_peak_bytes: usize,
-    reserved_bytes: usize,
-    kept_bytes: usize,
-    workers: usize,
-    generations: usize,
-    tasks: TaskFigures,
     /// The most bytes in use in the running period, if it is a long one.
     so_far_bytes: usize,
 }
 
 impl Advice {
-    pub(super) fn new(report: &ArenaReport) -> Self {
-        Self {
-            label: report.label.clone(),
-            plugin: report.plugin.clone(),
-            ..Self::default()
-        }
-    }
-
     /// Records the last period and the running one.
     pub(super) fn note(&mut self, report: &ArenaReport) {
-        let (usage, so_far) = (&report.usage, &report.so_far);
+        self.label.clone_from(&report.label);
         self.is_used |= report.is_used();
         self.settings.clone_from(&report.settings);
+        self.periods = report.periods;
         self.periods_by_peak.clone_from(&report.periods_by_peak);
-        let refused_bytes = usage.largest_refusal_bytes;
-        self.largest_refusal_bytes = refused_bytes.max(so_far.largest_refusal_bytes);
-        // Not the peak of the last period: several periods may have ended in this frame.
-        let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
-        self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
+        for usage in [&report.usage, &report.so_far] {
+            self.highest.figures.merge(&usage.figures);
+            self.highest.raise(usage);
+        }
+        let usage = &report.usage;
         // A level that ended has given its blocks back. It had at least one per active worker.
         let first_bytes = report.settings.block_bytes.min(FIRST_BLOCK_BYTES);
         let blocks_bytes = usage.active_workers.saturating_mul(first_bytes);
-        let reserved_bytes = so_far.reserved_bytes.max(usage.reserved_bytes);
         let needed_bytes = report.totals.peak_bytes.max(blocks_bytes);
-        self.reserved_bytes = self.reserved_bytes.max(reserved_bytes).max(needed_bytes);
-        self.kept_bytes = self.kept_bytes.max(usage.kept_bytes);
+        let reserved_bytes = &mut self.highest.figures.reserved_bytes;
+        *reserved_bytes = needed_bytes.max(*reserved_bytes);
         self.workers = self.workers.max(usage.workers.len());
-        self.generations = self.generations.max(usage.generations);
-        note_tasks(&mut self.tasks, usage.tasks());
-        note_tasks(&mut self.tasks, so_far.tasks());
-        self.so_far_bytes = so_far.peak_bytes;
-        self.periods = report.periods;
+        // Not the peak of the last period: several periods may have ended in this frame.
+        let peaks = usage.workers.iter().map(|it| it.high_watermark_bytes);
+        self.worker_peak_bytes = peaks.fold(self.worker_peak_bytes, usize::max);
+        self.so_far_bytes = report.so_far.peak_bytes;
     }
 
     /// Writes what was seen, as comments.
     fn write_figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let periods = Count(self.periods, "period");
         write!(f, "// {}, after {periods}: ", self.label)?;
-        let reserved = Bytes(self.reserved_bytes);
+        let reserved = Bytes(self.highest.reserved_bytes);
         match self.periods {
             // Workers are counted when a period ends.
             0 => writeln!(f, "up to {reserved} reserved.")?,
@@ -77,7 +66,7 @@ impl Advice {
                 f,
                 "{}, {}, up to {reserved} reserved. The busiest worker took {}.",
                 Count(self.workers as u64, "worker"),
-                Count(self.generations as u64, "generation"),
+                Count(self.highest.generations as u64, "generation"),
                 Bytes(self.worker_peak_bytes),
             )?,
         }
@@ -85,18 +74,19 @@ impl Advice {
             let bytes = Bytes(self.so_far_bytes);
             writeln!(f, "// The running period took {bytes} so far.")?;
         }
-        if self.largest_refusal_bytes > 0 {
-            let largest = Bytes(self.largest_refusal_bytes);
+        let refused_bytes = self.highest.largest_refusal_bytes;
+        if refused_bytes > 0 {
+            let largest = Bytes(refused_bytes);
             writeln!(f, "// A limit refused allocations of up to {largest}.")?;
         }
-        let [arenas, results, bytes] = self.tasks;
+        let (arenas, results) = (self.highest.task_arenas, self.highest.task_results);
         if arenas + results > 0 {
+            let held = Bytes(self.highest.task_bytes);
+            let arenas = Count(arenas as u64, "task arena");
+            let results = Count(results as u64, "task result");
             writeln!(
                 f,
-                "// Tasks held up to {}: at most {} and {} at once.",
-                Bytes(bytes),
-                Count(arenas as u64, "task arena"),
-                Count(results as u64, "task result"),
+                "// Tasks held up to {held}: at most {arenas} and {results} at once."
             )?;
         }
         if self.periods == 0 {
@@ -123,15 +113,15 @@ impl Advice {
 
     /// Returns whether data may live for one period: nothing was kept for a later one.
     fn nothing_was_kept(&self) -> bool {
-        self.kept_bytes == 0 && self.periods > 0
+        self.highest.kept_bytes == 0 && self.periods > 0
     }
 
     /// Returns the settings of the run, changed to suit it.
     fn settings(&self) -> FrameArenaSettings {
         let mut settings = self.settings.clone();
         // Some room above the reserved memory and the largest refused allocation.
-        let refused_bytes = self.largest_refusal_bytes;
-        let needed_bytes = self.reserved_bytes.saturating_add(refused_bytes);
+        let refused_bytes = self.highest.largest_refusal_bytes;
+        let needed_bytes = self.highest.reserved_bytes.saturating_add(refused_bytes);
         settings.budget_bytes = Some(enough_for(needed_bytes));
         if refused_bytes > 0 {
             let raised = |bytes: usize| enough_for(bytes.saturating_add(refused_bytes));
@@ -170,36 +160,26 @@ fn as_code(settings: &FrameArenaSettings) -> [(&'static str, String); 7] {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { label, plugin, .. } = self;
-        if !self.is_used && self.periods == 0 {
+        let (label, periods) = (&self.label, Count(self.periods, "period"));
+        match (self.is_used, self.periods) {
             // A frame that panics is not measured.
-            let text = "not used before the last frame, and no period has ended";
-            return writeln!(f, "// {label}: {text}");
+            (false, 0) => {
+                let text = "not used before the last frame, and no period has ended";
+                return writeln!(f, "// {label}: {text}");
+            }
+            (false, _) => return writeln!(f, "// {label}: not used in {periods}"),
+            _ => self.write_figures(f)?,
         }
-        if !self.is_used {
-            let periods = Count(self.periods, "period");
-            return writeln!(f, "// {label}: not used in {periods}");
-        }
-        self.write_figures(f)?;
-        let name = plugin.split("::").next().unwrap_or(plugin);
-        writeln!(f, "let plugin = {plugin};\napp.add_plugins({name} {{")?;
-        f.write_str("    settings: FrameArenaSettings {\n")?;
+        f.write_str("settings: FrameArenaSettings {\n")?;
         let default = as_code(&FrameArenaSettings::default());
         let settings = as_code(&self.settings()).into_iter().zip(default);
         for ((name, value), _) in settings.filter(|(own, default)| own != default) {
             if name == "lives_for" && self.nothing_was_kept() {
-                f.write_str("        // Nothing was kept for a later period.\n")?;
+                f.write_str("    // Nothing was kept for a later period.\n")?;
             }
-            writeln!(f, "        {name}: {value},")?;
+            writeln!(f, "    {name}: {value},")?;
         }
-        f.write_str("        ..plugin.settings.clone()\n    },\n    ..plugin\n});\n")
-    }
-}
-
-/// Raises the highest figures of tasks to those of now.
-pub(super) fn note_tasks(highest: &mut TaskFigures, now: TaskFigures) {
-    for (most, figure) in highest.iter_mut().zip(now) {
-        *most = figure.max(*most);
+        f.write_str("    ..Default::default()\n},\n")
     }
 }
 

@@ -9,18 +9,14 @@ use bevy_diagnostic::{
 };
 use bevy_platform::time::Instant;
 
-use super::reader::News;
-use super::report::{FRAME_PREFIX, FrameArenaReport};
-use crate::sites::{Site, SiteUsage};
+use super::report::{FRAME_PREFIX, FrameArenaReport, News};
 
 /// Publishes the figures of each frame as diagnostics. [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds
 /// this plugin.
 ///
 /// The figures are those of the frame that just ended, as in
 /// [`FrameArenaReport`](crate::FrameArenaReport). Memory is in MiB. Each worker thread has a diagnostic
-/// of the memory it used: see [`worker`](Self::worker). With more than 16 workers, 16 are measured per
-/// frame, in turn. With the feature `sites`, the lines of code that took the most memory in a frame have
-/// diagnostics as well, e.g. `frame_arena/site/src/cull.rs:12`.
+/// of the memory it used: see [`worker`](Self::worker).
 ///
 /// Bevy's own overlay can show all of them: see [`OVERVIEW`](Self::OVERVIEW). The feature `overlay` adds
 /// an overlay made for these figures.
@@ -125,12 +121,6 @@ const MAX_WORKERS: usize = 64;
 /// the workers.
 const WORKERS_IN_TURN: usize = 16;
 
-/// The number of top sites of a frame that get a diagnostic.
-const TOP_SITES: usize = 8;
-
-/// The maximum number of sites with a diagnostic.
-const MAX_SITES: usize = 64;
-
 /// The maximum history of a diagnostic: 18 minutes at 60 frames a second.
 const MAX_HISTORY: usize = 1 << 16;
 
@@ -171,7 +161,6 @@ pub(super) struct UsagePublisher {
     workers: Vec<(Arc<str>, DiagnosticPath)>,
     /// The number of turns so far: the index of the worker whose turn is next, counted round and round.
     next_worker: usize,
-    sites: Vec<(Site, DiagnosticPath)>,
 }
 
 impl UsagePublisher {
@@ -191,13 +180,12 @@ impl UsagePublisher {
             figures: figures.collect(),
             workers: Vec::new(),
             next_worker: 0,
-            sites: Vec::new(),
         }
     }
 
     /// Adds a measurement to each diagnostic in the store, except those of workers whose turn it is not.
     ///
-    /// It allocates only for new workers and sites. The system parameter `Diagnostics` would clone all
+    /// It allocates only for new workers. The system parameter `Diagnostics` would clone all
     /// paths in every frame.
     pub(super) fn publish(&mut self, news: &News, time: Instant, store: &mut DiagnosticsStore) {
         let usage = news.usage;
@@ -214,16 +202,6 @@ impl UsagePublisher {
             if let Some(index) = self.index_of_worker(line, &worker.name, store) {
                 measure(store, &self.workers[index].1, mebibytes(worker.used_bytes));
             }
-        }
-        // Sites are measured when a period ends.
-        if !news.is_over {
-            return;
-        }
-        self.add_sites(&usage.sites, store);
-        for (known, path) in &self.sites {
-            let site = usage.sites.iter().find(|site| site.site == *known);
-            let used_bytes = site.map_or(0, |site| site.used_bytes);
-            measure(store, path, mebibytes(used_bytes));
         }
     }
 
@@ -262,18 +240,6 @@ impl UsagePublisher {
         self.workers.swap(index, place);
         Some(place)
     }
-
-    /// Adds diagnostics of sites that are new among the top sites.
-    fn add_sites(&mut self, sites: &[SiteUsage], store: &mut DiagnosticsStore) {
-        for &SiteUsage { site, figures, .. } in sites.iter().take(TOP_SITES) {
-            let is_known = self.sites.iter().any(|&(known, _)| known == site);
-            if figures.used_bytes > 0 && !is_known && self.sites.len() < MAX_SITES {
-                let path = site_path(&self.prefix, site);
-                store.add(diagnostic(&path, MEMORY, self.max_history_length));
-                self.sites.push((site, path));
-            }
-        }
-    }
 }
 
 fn diagnostic(path: &DiagnosticPath, suffix: &'static str, history: usize) -> Diagnostic {
@@ -290,14 +256,6 @@ fn worker_path(prefix: &str, thread_name: &str) -> DiagnosticPath {
         name => name.replace('%', "%25").replace('/', "%2F"),
     };
     DiagnosticPath::new(format!("{prefix}/worker/{name}"))
-}
-
-/// Returns the path of a site's diagnostic. A file may have any path; that of a diagnostic must not have
-/// an empty component.
-fn site_path(prefix: &str, site: Site) -> DiagnosticPath {
-    let name = site.to_string();
-    let components = name.split('/').filter(|it| !it.is_empty());
-    DiagnosticPath::from_components([prefix, "site"].into_iter().chain(components))
 }
 
 fn mebibytes(bytes: usize) -> f64 {

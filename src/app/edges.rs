@@ -5,6 +5,7 @@
 //! pass needs types of `indexmap` and `bevy_platform`.
 #![forbid(unsafe_code)]
 
+use std::any::TypeId;
 use std::collections::HashSet;
 use std::iter;
 
@@ -27,16 +28,20 @@ pub(super) enum Edge {
     AfterAll,
 }
 
-/// Adds a system at an edge of a schedule, unless the schedule already has its set there.
+/// The system that a type stands for, at an edge.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct SystemOf(TypeId, Edge);
+
+/// Adds the system that `key` stands for at an edge of a schedule, unless the schedule already has it there.
 ///
 /// Systems at the same edge run in any order.
 pub(super) fn add_at<M>(
     edge: Edge,
     schedule: &mut Schedule,
-    set: impl SystemSet,
+    key: TypeId,
     system: impl IntoScheduleConfigs<ScheduleSystem, M>,
 ) {
-    let set = set.intern();
+    let set = SystemOf(key, edge).intern();
     if schedule.graph().system_sets.contains(set) {
         return;
     }
@@ -77,33 +82,30 @@ impl ScheduleBuildPass for KeepEdges {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let all: Vec<SystemKey> = dependencies.graph().nodes().collect();
-        let first = systems_in(graph, Edge::BeforeAll);
-        let last = systems_in(graph, Edge::AfterAll);
-        // Systems explicitly ordered outside the edge, and the systems of the edge itself.
-        let before = reach(dependencies.graph(), &first, Direction::Incoming);
-        let after = reach(dependencies.graph(), &last, Direction::Outgoing);
-        for &system in &all {
-            for &first in first.iter().filter(|_| !before.contains(&system)) {
-                dependencies.add_edge(first, system);
-            }
-            for &last in last.iter().filter(|_| !after.contains(&system)) {
-                dependencies.add_edge(system, last);
+        for edge in [Edge::BeforeAll, Edge::AfterAll] {
+            let Some(set) = graph.system_sets.get_key(edge.intern()) else {
+                continue;
+            };
+            let members = graph.hierarchy().graph();
+            let members = members.neighbors_directed(NodeId::Set(set), Direction::Outgoing);
+            let members: Vec<_> = members.filter_map(|node| node.as_system()).collect();
+            // Systems explicitly ordered outside the edge, and the systems of the edge itself.
+            let outside = match edge {
+                Edge::BeforeAll => Direction::Incoming,
+                Edge::AfterAll => Direction::Outgoing,
+            };
+            let outside = reach(dependencies.graph(), &members, outside);
+            for &system in all.iter().filter(|it| !outside.contains(it)) {
+                for &member in &members {
+                    match edge {
+                        Edge::BeforeAll => dependencies.add_edge(member, system),
+                        Edge::AfterAll => dependencies.add_edge(system, member),
+                    };
+                }
             }
         }
         Ok(())
     }
-}
-
-/// Returns the systems that are direct members of a set.
-fn systems_in(graph: &ScheduleGraph, set: Edge) -> Vec<SystemKey> {
-    let Some(set) = graph.system_sets.get_key(set.intern()) else {
-        return Vec::new();
-    };
-    let members = graph.hierarchy().graph();
-    members
-        .neighbors_directed(NodeId::Set(set), Direction::Outgoing)
-        .filter_map(|node| node.as_system())
-        .collect()
 }
 
 /// Returns `from` and all systems that can be reached from it.

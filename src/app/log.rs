@@ -1,20 +1,19 @@
 //! The figures as lines of the log.
 #![forbid(unsafe_code)]
 
-use std::fmt;
 use std::time::Duration;
 
 use bevy_app::{App, Last, Plugin};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Local, Res};
+use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::info;
 
 use super::Bytes;
-use super::period::TendSystems;
-use super::reader::{News, Seen, Timer, WithoutReport, now};
-use super::report::{ArenaReport, FrameArenaReport};
+use super::plugin::TendSystems;
+use super::report::{ArenaReport, FrameArenaReport, News, Seen, is_due, report_for};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
 
@@ -70,84 +69,66 @@ fn log_usage(
     report: Option<Res<FrameArenaReport>>,
     time: Option<Res<Time<Real>>>,
     wait: Res<WaitDuration>,
-    mut timer: Local<Timer>,
-    mut without: Local<WithoutReport>,
-    mut logged: Local<Vec<Logged>>,
+    mut last: Local<Option<Instant>>,
+    mut is_told: Local<bool>,
+    mut logged: Local<Vec<(Seen, FrameUsage)>>,
 ) {
-    let Some(report) = report.filter(|it| !it.is_empty()) else {
-        return without.tell("FrameArenaLogPlugin");
+    let Some(report) = report_for("FrameArenaLogPlugin", report, &mut is_told) else {
+        return;
     };
     let is_used = report.iter().any(ArenaReport::is_used);
-    if !is_used || !timer.is_due(now(time.as_deref()), wait.0) {
+    if !is_used || !is_due(&mut last, time.as_deref(), wait.0) {
         return;
     }
-    logged.resize_with(report.iter().count(), Logged::default);
-    for (arenas, logged) in report.iter().zip(logged.iter_mut()) {
-        logged.log(arenas);
-    }
-}
-
-/// The figures of one set of arenas at the last line.
-#[derive(Default)]
-struct Logged {
-    seen: Seen,
-    so_far: FrameUsage,
-}
-
-impl Logged {
-    /// Logs a line if the figures are new.
-    fn log(&mut self, arenas: &ArenaReport) {
-        let has_changed = self.so_far != arenas.so_far;
-        self.so_far.clone_from(&arenas.so_far);
-        if let Some(news) = self.seen.look(arenas)
+    logged.resize_with(report.iter().count(), Default::default);
+    for (arenas, (seen, so_far)) in report.iter().zip(&mut *logged) {
+        let has_changed = *so_far != arenas.so_far;
+        so_far.clone_from(&arenas.so_far);
+        if let Some(news) = seen.look(arenas)
             && (news.is_over || has_changed)
             && arenas.is_used()
         {
-            info!("{}: {}", arenas.label, Line(&news));
+            info!("{}: {}", arenas.label, in_words(&news));
         }
     }
 }
 
-struct Line<'a>(&'a News<'a>);
-
-impl fmt::Display for Line<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let News {
-            usage,
-            figures,
-            is_over,
-        } = *self.0;
-        let (used, reserved) = (Bytes(usage.used_bytes), Bytes(usage.reserved_bytes));
-        match usage.reserved_bytes {
-            _ if !is_over => write!(f, "{used} of {reserved} so far")?,
-            // E.g. at the end of a level, when its memory has been given back.
-            0 if usage.used_bytes > 0 => write!(f, "{used} used and released")?,
-            bytes if bytes < usage.used_bytes => {
-                write!(f, "{used} used, {reserved} still reserved,")?;
-            }
-            _ => write!(f, "{used} of {reserved}")?,
-        }
-        if is_over {
-            let workers = Count(usage.active_workers as u64, "worker");
-            write!(f, " on {workers}, peak {}", Bytes(usage.peak_bytes))?;
-        }
-        for (count, word) in [
-            (figures.refusals, "refused allocation"),
-            (figures.stale_panics, "stale panic"),
-            (usage.parked as u64, "parked generation"),
-            (usage.task_arenas as u64, "task arena"),
-            (usage.task_results as u64, "task result"),
-        ] {
-            if count > 0 {
-                write!(f, ", {}", Count(count, word))?;
-            }
-        }
-        if usage.task_bytes > 0 {
-            write!(f, ", {} of tasks", Bytes(usage.task_bytes))?;
-        }
-        match usage.sites.first().map(|site| (site.site, site.used_bytes)) {
-            None | Some((_, 0)) => Ok(()),
-            Some((site, bytes)) => write!(f, ", largest at {site} ({})", Bytes(bytes)),
+/// Returns the figures in words.
+fn in_words(news: &News) -> String {
+    let News {
+        usage,
+        figures,
+        is_over,
+    } = *news;
+    let (used, reserved) = (Bytes(usage.used_bytes), Bytes(usage.reserved_bytes));
+    let mut text = match usage.reserved_bytes {
+        _ if !is_over => format!("{used} of {reserved} so far"),
+        // E.g. at the end of a level, when its memory has been given back.
+        0 if usage.used_bytes > 0 => format!("{used} used and released"),
+        bytes if bytes < usage.used_bytes => format!("{used} used, {reserved} still reserved,"),
+        _ => format!("{used} of {reserved}"),
+    };
+    if is_over {
+        let workers = Count(usage.active_workers as u64, "worker");
+        text += &format!(" on {workers}, peak {}", Bytes(usage.peak_bytes));
+    }
+    for (count, word) in [
+        (figures.refusals, "refused allocation"),
+        (figures.stale_panics, "stale panic"),
+        (usage.parked as u64, "parked generation"),
+        (usage.task_arenas as u64, "task arena"),
+        (usage.task_results as u64, "task result"),
+    ] {
+        if count > 0 {
+            text += &format!(", {}", Count(count, word));
         }
     }
+    if usage.task_bytes > 0 {
+        text += &format!(", {} of tasks", Bytes(usage.task_bytes));
+    }
+    if let Some(site) = usage.sites.first().filter(|site| site.used_bytes > 0) {
+        let bytes = Bytes(site.used_bytes);
+        text += &format!(", largest at {} ({bytes})", site.site);
+    }
+    text
 }

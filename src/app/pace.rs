@@ -1,18 +1,23 @@
-//! Arenas for any pace: memory that lives for a fixed step, a level, a turn.
+//! Arenas for any pace: memory that lives for a fixed step, a level, a turn. And the plugin that ends their
+//! periods.
 #![forbid(unsafe_code)]
 
-use std::any::type_name;
+use std::any::{TypeId, type_name};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use bevy_app::{App, FixedMain, Last, Plugin};
 use bevy_ecs::resource::Resource;
+use bevy_ecs::schedule::{InternedScheduleLabel, IntoScheduleConfigs, ScheduleLabel};
 use bevy_ecs::system::ResMut;
 
-use super::period::{self, Paced, Sinks, watch};
-use super::report::words_of;
+use super::edges::{Edge, add_at};
+use super::plugin::{self, Paced, TendSystems, add_arenas, tend, watch};
+use super::report::{ArenaReport, Sinks};
 use crate::arenas::FrameArenas;
-use crate::settings::FrameArenaSettings;
+use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// The pace of Bevy's fixed steps: `Res<ArenasOf<FixedStep>>`, with
 /// [`FrameArenaPacePlugin::fixed_step`](crate::FrameArenaPacePlugin::fixed_step).
@@ -111,7 +116,7 @@ impl<P: 'static> ArenasOf<P> {
     /// or after all others, including those added later. An explicit `.before(ArenasOf::<P>::end_period)`
     /// or `.after` of another system takes precedence.
     pub fn end_period(arenas: Option<ResMut<Self>>, sinks: Sinks) {
-        period::end_period(arenas, sinks);
+        plugin::end_period(arenas, sinks);
     }
 }
 
@@ -162,4 +167,192 @@ impl<P: 'static> fmt::Debug for ArenasOf<P> {
             .field("arenas", &self.arenas)
             .finish()
     }
+}
+
+/// Adds [`ArenasOf<P>`](ArenasOf), and ends its periods.
+///
+/// | pace | plugin |
+/// |---|---|
+/// | fixed step | [`FrameArenaPacePlugin::fixed_step()`](Self::fixed_step) |
+/// | level, menu, match | [`FrameArenaPacePlugin::<Level>::ending_with(OnExit(GameState::Playing))`](Self::ending_with) |
+/// | each run of a schedule | [`FrameArenaPacePlugin::<NetworkTick>::at_start_of(Receive)`](Self::at_start_of) |
+/// | on demand | [`FrameArenaPacePlugin::<Turn>::by_hand()`](Self::by_hand) |
+///
+/// The frame has its own plugin, [`FrameArenaPlugin`](crate::FrameArenaPlugin), which is not required
+/// here. Add one plugin per pace. Its fields can be changed:
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_frame_arena::{FrameArenaPacePlugin, FrameArenaSettings};
+///
+/// let fixed_step = FrameArenaPacePlugin::fixed_step();
+/// App::new().add_plugins(FrameArenaPacePlugin {
+///     settings: FrameArenaSettings {
+///         budget_bytes: Some(64 << 20),
+///         ..fixed_step.settings.clone()
+///     },
+///     ..fixed_step
+/// });
+/// ```
+///
+/// An existing `ArenasOf<P>` is kept. If it is removed later, the plugin does nothing until it is
+/// inserted again.
+pub struct FrameArenaPacePlugin<P: 'static> {
+    /// The memory policy.
+    pub settings: FrameArenaSettings,
+    /// A period ends at each run of these schedules, before all their systems.
+    pub at_start_of: Vec<InternedScheduleLabel>,
+    /// A period ends at each run of these schedules, after all their systems. A match that can be won or
+    /// left has two.
+    pub ending_with: Vec<InternedScheduleLabel>,
+    /// The human-readable name of the pace. Default: the name of its type in words, e.g. `fixed step`.
+    pub label: Cow<'static, str>,
+    /// The prefix of its diagnostics. Default: derived from the name of its type, e.g.
+    /// `fixed_step_arena`.
+    ///
+    /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
+    /// with another prefix, e.g. `fixed_step_arena/used`. `None` publishes nothing.
+    pub diagnostics_prefix: Option<Cow<'static, str>>,
+    /// The type of the pace.
+    pub pace: PhantomData<fn() -> P>,
+}
+
+impl FrameArenaPacePlugin<FixedStep> {
+    /// Swaps [`ArenasOf<FixedStep>`](ArenasOf) before all systems of a fixed step.
+    ///
+    /// This works for any number of steps in a frame: data lives for its own step and the next one,
+    /// whenever that runs. Data allocated by frames after a step belongs to that step.
+    pub fn fixed_step() -> Self {
+        // This schedule runs all other schedules of a step, whatever their order.
+        Self::at_start_of(FixedMain)
+    }
+}
+
+impl<P: 'static> FrameArenaPacePlugin<P> {
+    /// Ends a period at each run of a schedule, before all its systems, e.g. of one that the game runs when
+    /// a packet arrives.
+    pub fn at_start_of(schedule: impl ScheduleLabel) -> Self {
+        Self {
+            at_start_of: vec![schedule.intern()],
+            ..Self::by_hand()
+        }
+    }
+
+    /// Frees all data at each run of a schedule, after all its systems.
+    ///
+    /// Use it for a level, a menu or a match, which end with `OnExit` of a state. The systems of that
+    /// schedule and their commands can still read the data. After them it is freed all at once: data
+    /// lives for only one period, shared values are dropped, and the memory is given back. Leased data
+    /// stays until its last lease ends. To keep the memory for the next level, set
+    /// [`trim_after_periods`](FrameArenaSettings::trim_after_periods) to `None`.
+    ///
+    /// ```
+    /// use bevy_app::App;
+    /// use bevy_frame_arena::prelude::*;
+    /// use bevy_state::app::StatesPlugin;
+    /// use bevy_state::prelude::*;
+    ///
+    /// #[derive(States, Clone, Debug, Default, PartialEq, Eq, Hash)]
+    /// enum Game {
+    ///     #[default]
+    ///     Playing,
+    ///     Menu,
+    /// }
+    ///
+    /// struct Level;
+    ///
+    /// App::new()
+    ///     .add_plugins((
+    ///         StatesPlugin,
+    ///         FrameArenaPacePlugin::<Level>::ending_with(OnExit(Game::Playing)),
+    ///     ))
+    ///     .init_state::<Game>();
+    /// ```
+    pub fn ending_with(schedule: impl ScheduleLabel) -> Self {
+        Self {
+            ending_with: vec![schedule.intern()],
+            settings: FrameArenaSettings {
+                lives_for: LivesFor::OnePeriod,
+                trim_after_periods: Some(0),
+                ..Default::default()
+            },
+            ..Self::by_hand()
+        }
+    }
+
+    /// Leaves the end of a period to the game, which runs [`ArenasOf::end_period`].
+    pub fn by_hand() -> Self {
+        let label = words_of(type_name::<P>());
+        Self {
+            settings: FrameArenaSettings::default(),
+            at_start_of: Vec::new(),
+            ending_with: Vec::new(),
+            diagnostics_prefix: Some(prefix_of(&label).into()),
+            label: label.into(),
+            pace: PhantomData,
+        }
+    }
+
+    /// Adds the systems that end periods to the schedules that lack them.
+    fn add_ends(&self, app: &mut App) {
+        let starts = self
+            .at_start_of
+            .iter()
+            .map(|label| (Edge::BeforeAll, label));
+        let ends = self.ending_with.iter().map(|label| (Edge::AfterAll, label));
+        for (edge, &label) in starts.chain(ends) {
+            app.edit_schedule(label, |schedule| {
+                add_at(edge, schedule, TypeId::of::<P>(), ArenasOf::<P>::end_period);
+            });
+        }
+    }
+}
+
+impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
+    fn build(&self, app: &mut App) {
+        let report = self.diagnostics_prefix.as_deref().map(|prefix| {
+            let label = &self.label;
+            ArenaReport::new(label, label, prefix, &self.settings)
+        });
+        add_arenas::<ArenasOf<P>>(app, &self.settings, report);
+        // Readers of the arenas in `Last` see no difference.
+        let tend = tend::<ArenasOf<P>>.in_set(TendSystems);
+        app.add_systems(Last, tend.ambiguous_with_all());
+        self.add_ends(app);
+    }
+
+    fn finish(&self, app: &mut App) {
+        // Repeated for schedules that other plugins have replaced.
+        self.add_ends(app);
+    }
+}
+
+/// Returns the human-readable name: `Fixed step arenas` for `fixed step`.
+pub(super) fn label_of(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(" arenas".chars()).collect()
+}
+
+/// Returns the last part of a type's name in words: `fixed step` for `game::FixedStep`.
+pub(super) fn words_of(type_name: &str) -> String {
+    let path = type_name.split('<').next().unwrap_or(type_name);
+    let name = path.rsplit("::").next().unwrap_or(path);
+    let mut words = String::new();
+    let mut ends_a_word = false;
+    for letter in name.chars() {
+        if letter.is_uppercase() && ends_a_word {
+            words.push(' ');
+        }
+        ends_a_word = !letter.is_uppercase();
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+/// Returns the diagnostics prefix for arenas with this name in words. It is one part of a path, and easy
+/// to type.
+pub(super) fn prefix_of(words: &str) -> String {
+    let name = words.replace(|letter: char| !letter.is_alphanumeric(), "_");
+    format!("{name}_arena")
 }

@@ -1,15 +1,28 @@
-//! The frame's arenas, and the schedule that swaps them before all others of a frame.
+//! The plugin of the frame's arenas, and the end of a period at any pace, the frame included. Arenas that no
+//! plugin swaps are reported.
 #![forbid(unsafe_code)]
 
-use bevy_app::{App, MainScheduleOrder, Plugin};
-use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor, SystemSet};
-use bevy_ecs::world::World;
+use std::any::{TypeId, type_name};
 
+use bevy_app::{App, First, Last, MainScheduleOrder, Plugin};
+use bevy_ecs::change_detection::DetectChangesMut;
+use bevy_ecs::component::Mutable;
+use bevy_ecs::lifecycle::HookContext;
+use bevy_ecs::resource::Resource;
+use bevy_ecs::schedule::{
+    IntoScheduleConfigs, ScheduleLabel, Schedules, SingleThreadedExecutor, SystemSet,
+};
+use bevy_ecs::system::{Local, Res, ResMut};
+use bevy_ecs::world::{DeferredWorld, World};
+use tracing::warn;
+
+use super::Bytes;
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
 use super::edges::{Edge, add_at};
-use super::period::add_arenas;
-use super::report::{ArenaReport, FRAME_PREFIX, FrameArenaReport};
+use super::pace::FixedStep;
+use super::report::{ArenaReport, FRAME_PREFIX, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::FrameArenas;
+use crate::error::{Arenas, Short};
 use crate::settings::FrameArenaSettings;
 
 /// Adds [`FrameArenas`], swaps them at the start of each frame, before all other systems, and reports
@@ -55,8 +68,7 @@ impl Default for FrameArenaPlugin {
 
 impl Plugin for FrameArenaPlugin {
     fn build(&self, app: &mut App) {
-        let plugin = "FrameArenaPlugin::default()".to_owned();
-        let report = ArenaReport::new("frame", "frame", FRAME_PREFIX, &self.settings, plugin);
+        let report = ArenaReport::new("frame", "frame", FRAME_PREFIX, &self.settings);
         add_arenas::<FrameArenas>(app, &self.settings, Some(report));
         let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
         report.warnings = self.warnings;
@@ -67,8 +79,16 @@ impl Plugin for FrameArenaPlugin {
             })
             .add_systems(FrameArenaSchedule, FrameArenas::end_period);
         run_at_frame_start(app);
-        if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
-            app.add_plugins(FrameArenaDiagnosticsPlugin::default());
+        match app.get_added_plugins::<FrameArenaDiagnosticsPlugin>()[..] {
+            // It was added before the arenas.
+            [plugin, ..] => {
+                let history = plugin.max_history_length;
+                FrameArenaReport::publish_frame(app.world_mut(), history);
+            }
+            [] if self.diagnostics => {
+                app.add_plugins(FrameArenaDiagnosticsPlugin::default());
+            }
+            [] => {}
         }
     }
 
@@ -93,16 +113,178 @@ fn run_at_frame_start(app: &mut App) {
         order.labels.insert(0, label);
     } else if let Some(update) = app.main().update_schedule {
         app.edit_schedule(update, |schedule| {
-            add_at(Edge::BeforeAll, schedule, FrameStart, start_frame);
+            let key = TypeId::of::<FrameArenaSchedule>();
+            add_at(Edge::BeforeAll, schedule, key, start_frame);
         });
     }
 }
 
-/// The set of [`start_frame`].
-#[derive(SystemSet, Clone, Debug, PartialEq, Eq, Hash)]
-struct FrameStart;
-
 /// Runs the schedule in a sub-app that has no main schedule.
 fn start_frame(world: &mut World) {
     world.run_schedule(FrameArenaSchedule);
+}
+
+/// A resource with the arenas of one pace.
+pub(super) trait Paced: Resource<Mutability = Mutable> + Sized {
+    fn with_settings(settings: FrameArenaSettings) -> Self;
+
+    fn arenas(&self) -> &FrameArenas;
+
+    fn arenas_mut(&mut self) -> &mut FrameArenas;
+
+    /// Returns the `type_name` of the pace, or `None` for the frame.
+    fn pace() -> Option<&'static str>;
+
+    fn key() -> Key {
+        Key::Resource(TypeId::of::<Self>())
+    }
+}
+
+impl Paced for FrameArenas {
+    fn with_settings(settings: FrameArenaSettings) -> Self {
+        Self::new(settings)
+    }
+
+    fn arenas(&self) -> &FrameArenas {
+        self
+    }
+
+    fn arenas_mut(&mut self) -> &mut FrameArenas {
+        self
+    }
+
+    fn pace() -> Option<&'static str> {
+        None
+    }
+}
+
+/// # Systems
+impl FrameArenas {
+    /// Ends the frame: swaps the arenas and publishes their figures. This is the system of
+    /// [`FrameArenaSchedule`](crate::FrameArenaSchedule), to order others by.
+    pub fn end_period(arenas: Option<ResMut<Self>>, sinks: Sinks) {
+        end_period(arenas, sinks);
+    }
+
+    /// Called by Bevy when the arenas become a resource.
+    pub(crate) fn on_add(world: DeferredWorld<'_>, context: HookContext) {
+        watch::<Self>(world, context);
+    }
+}
+
+/// Adds the arenas of a pace unless they exist, and adds them to the report if they are to be in it. Existing
+/// arenas keep their settings; other ones that the plugin has are reported, because they have no effect.
+pub(super) fn add_arenas<R: Paced>(
+    app: &mut App,
+    settings: &FrameArenaSettings,
+    report: Option<ArenaReport>,
+) {
+    let mut all = app.world_mut().get_resource_or_init::<FrameArenaReport>();
+    all.swapped.push(TypeId::of::<R>());
+    match app.world().get_resource::<R>() {
+        None => _ = app.insert_resource(R::with_settings(settings.clone())),
+        Some(arenas) => {
+            let is_used = arenas.arenas().settings() == settings;
+            if !is_used && *settings != FrameArenaSettings::default() {
+                warn!(
+                    "{} existed before their plugin, so its settings have no effect: let the plugin insert \
+                     the resource, or give the settings to the resource",
+                    Arenas(R::pace())
+                );
+            }
+        }
+    }
+    if let Some(report) = report {
+        FrameArenaReport::add(app.world_mut(), R::key(), report);
+    }
+}
+
+/// Ends a period: swaps the arenas and passes their figures on.
+pub(super) fn end_period<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) {
+    if let Some(mut arenas) = arenas {
+        // A swap must not mark the resource as changed: change detection belongs to the user.
+        let arenas = arenas.bypass_change_detection().arenas_mut();
+        arenas.swap();
+        pass_on(R::key(), arenas, true, sinks);
+    }
+}
+
+/// The systems in `Last` that report running periods. Those that show the report run after them.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TendSystems;
+
+/// Recycles parked generations whose last lease has ended, and reports the running period's usage so far.
+///
+/// The end of a long period would be too late for both. The memory of a level is needed as soon as the
+/// task that reads it is done, not when the next level ends. The figures of a level are needed while it
+/// runs.
+pub(super) fn tend<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) {
+    if let Some(mut arenas) = arenas {
+        let arenas = arenas.bypass_change_detection().arenas_mut();
+        if arenas.usage().parked > 0 {
+            arenas.recycle_parked();
+        }
+        pass_on(R::key(), arenas, false, sinks);
+    }
+}
+
+/// The number of frames that allocate without a swap before the warning. In the first one, the game may
+/// still swap after all systems.
+const FRAMES: u32 = 2;
+
+/// Watches the first frames of an app, unless a plugin already swaps the arenas: after
+/// `init_resource::<FrameArenas>()` without the plugin, they would grow for ever.
+pub(super) fn watch<R: Paced>(mut world: DeferredWorld<'_>, _: HookContext) {
+    let report = world.get_resource::<FrameArenaReport>();
+    if !is_swapped::<R>(report) && world.contains_resource::<Schedules>() {
+        world.commands().queue(|world: &mut World| {
+            let mut schedules = world.resource_mut::<Schedules>();
+            let system = report_unswapped::<R>.ambiguous_with_all();
+            // A schedule that is running is not in the list, and one added in its place would be lost.
+            match schedules.get_mut(Last) {
+                Some(last) => last.add_systems(system),
+                None => schedules.entry(First).add_systems(system),
+            };
+        });
+    }
+}
+
+fn is_swapped<R: Paced>(report: Option<&FrameArenaReport>) -> bool {
+    report.is_some_and(|report| report.swapped.contains(&TypeId::of::<R>()))
+}
+
+/// Warns once if the arenas grow from frame to frame.
+fn report_unswapped<R: Paced>(
+    arenas: Option<Res<R>>,
+    report: Option<Res<FrameArenaReport>>,
+    mut last_bytes: Local<usize>,
+    mut frames: Local<u32>,
+) {
+    let Some(arenas) = arenas.filter(|_| *frames < FRAMES) else {
+        return;
+    };
+    let arenas = arenas.arenas();
+    // The plugin may have been added later, or the game swaps the arenas itself.
+    if arenas.period() > 0 || is_swapped::<R>(report.as_deref()) {
+        *frames = FRAMES;
+        return;
+    }
+    let bytes = arenas.used_bytes_so_far();
+    *frames += u32::from(bytes > *last_bytes);
+    *last_bytes = bytes;
+    if *frames == FRAMES {
+        let plugin = match R::pace() {
+            None => "FrameArenaPlugin::default()".to_owned(),
+            Some(pace) if pace == type_name::<FixedStep>() => {
+                "FrameArenaPacePlugin::fixed_step()".to_owned()
+            }
+            Some(pace) => format!("FrameArenaPacePlugin::<{}>::by_hand()", Short(pace)),
+        };
+        warn!(
+            "nothing swaps {}: {FRAMES} frames took {}, and no memory is ever recycled. Add the plugin, \
+             which also adds the resource: `app.add_plugins({plugin})`",
+            Arenas(R::pace()),
+            Bytes(bytes),
+        );
+    }
 }

@@ -1,18 +1,15 @@
 //! Problems in a period's figures: their texts, and their warnings, each logged once.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-use std::mem::{self, Discriminant, discriminant};
 use std::panic::Location;
 use std::sync::Arc;
 
 use tracing::warn;
 
 use super::Bytes;
-use super::reader::News;
-use super::report::ArenaReport;
-use crate::arenas::{FrameUsage, StaleLookup, WorkerUsage};
-use crate::error::{ArenaLimit, Count, enough_for};
+use super::report::{ArenaReport, News};
+use crate::arenas::{FrameUsage, RunningTask, WorkerUsage};
+use crate::error::{Count, enough_for};
 
 /// The number of generations that tasks and late readers may park. More look like a leak.
 const PARKED_IS_FINE: usize = 3;
@@ -23,65 +20,102 @@ const PARKED_IS_FINE: usize = 3;
 /// that nothing uses has been given back.
 const OLD_TASK: u64 = 600;
 
-/// A problem that is fixed by changing a setting or a line of the game. Its text names that change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Problem {
+/// The kinds of problems, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
     /// A limit refused allocations.
-    Refused {
-        count: u64,
-        largest_bytes: usize,
-        limit: ArenaLimit,
-    },
+    Refused,
     /// Look-ups panicked: the handles were stale, or from other arenas.
-    Stale {
-        panics: u64,
-        first: Option<StaleLookup>,
-    },
+    Stale,
     /// Leases keep generations from being recycled.
-    Parked {
-        generations: usize,
-        reserved_bytes: usize,
-    },
+    Parked,
     /// A worker has used more than 90 % of its limit.
-    NearLimit {
-        worker: Arc<str>,
-        peak_bytes: usize,
-        limit_bytes: usize,
-    },
+    NearLimit,
+    /// A task arena was neither finished nor dropped for a long time.
+    OldTask,
+    /// Lists were compared in vain, because data lives for one period.
+    LostList,
 }
 
-/// Returns the problems in new figures, worst first.
-pub(crate) fn problems_in<'a>(
-    news: &News<'a>,
+/// A problem that is fixed by changing a setting or a line of the game.
+#[cfg_attr(
+    not(feature = "overlay"),
+    expect(dead_code, reason = "the overlay reads what the log has in its text")
+)]
+pub(crate) struct Problem {
+    pub(crate) kind: Kind,
+    /// The name of the worker that is near its limit.
+    pub(crate) worker: Option<Arc<str>>,
+    /// The details for the overlay.
+    pub(crate) short: String,
+    /// The change that fixes it, for the overlay.
+    pub(crate) cure: String,
+    /// What happened, what to change and, if it is known, the line that caused it.
+    text: String,
+}
+
+impl Problem {
+    fn new(kind: Kind, short: String, cure: &str, text: String) -> Self {
+        Self {
+            kind,
+            worker: None,
+            short,
+            cure: cure.to_owned(),
+            text,
+        }
+    }
+
+    /// Adds the setting that fixes the problem, and the line of code that caused it.
+    fn fixed_by(mut self, setting: &str, bytes: usize, site: Option<String>) -> Self {
+        let bytes = Bytes(enough_for(bytes));
+        self.cure = format!("raise {setting} to {bytes}");
+        self.text += &format!(". Raise `FrameArenaSettings::{setting}` to {bytes}");
+        self.text += &site.unwrap_or_default();
+        self
+    }
+}
+
+/// Returns the problems in new figures that are wanted, worst first. Texts are made only for these.
+pub(crate) fn problems_in(
+    news: &News,
     report: &ArenaReport,
-) -> impl Iterator<Item = Problem> + use<'a> {
-    let News { usage, figures, .. } = *news;
-    let refused = (figures.refusals > 0).then(|| Problem::Refused {
-        count: figures.refusals,
-        largest_bytes: usage.largest_refusal_bytes,
-        limit: limit_of(report),
-    });
-    let stale = (figures.stale_panics > 0).then_some(Problem::Stale {
-        panics: figures.stale_panics,
-        first: usage.first_stale_lookup,
-    });
-    let parked = (usage.parked > PARKED_IS_FINE).then_some(Problem::Parked {
-        generations: usage.parked,
-        reserved_bytes: usage.reserved_bytes,
-    });
-    let found = [refused, stale, parked].into_iter().flatten();
-    let limits = report.settings.worker_limit_bytes.into_iter();
-    found.chain(limits.flat_map(|bytes| near_limit(usage, bytes)))
-}
-
-fn near_limit(usage: &FrameUsage, limit_bytes: usize) -> impl Iterator<Item = Problem> {
-    let workers = usage.workers.iter();
-    let near = workers.filter(move |worker| is_near(worker, limit_bytes));
-    near.map(move |worker| Problem::NearLimit {
-        worker: Arc::clone(&worker.name),
-        peak_bytes: worker.peak_bytes,
-        limit_bytes,
-    })
+    mut is_wanted: impl FnMut(Kind, Option<&Arc<str>>) -> bool,
+) -> Vec<Problem> {
+    let usage = news.usage;
+    let mut found = Vec::new();
+    if news.figures.refusals > 0 && is_wanted(Kind::Refused, None) {
+        found.push(refused(news, report));
+    }
+    if news.figures.stale_panics > 0 && is_wanted(Kind::Stale, None) {
+        found.push(stale(news, report));
+    }
+    if usage.parked > PARKED_IS_FINE && is_wanted(Kind::Parked, None) {
+        found.push(parked(usage));
+    }
+    if let Some(limit) = report.settings.worker_limit_bytes {
+        let near = usage.workers.iter().filter(|it| is_near(it, limit));
+        let near = near.filter(|it| is_wanted(Kind::NearLimit, Some(&it.name)));
+        found.extend(near.map(|worker| near_limit(worker, limit, news, report)));
+    }
+    // Having an age, it has lived through all of the last period.
+    let is_old = |it: &RunningTask| {
+        it.age_in_periods > 0 && it.age_in_periods.max(report.frames) >= OLD_TASK
+    };
+    if let Some(task) = usage.oldest_task.filter(is_old)
+        && news.is_over
+        && is_wanted(Kind::OldTask, None)
+    {
+        found.push(old_task(&task, report));
+    }
+    // A level that gives its memory back has nothing to compare with.
+    if let Some(read_at) = report.lost_list_at
+        && report.settings.trim_after_periods != Some(0)
+        && news.is_over
+        && is_wanted(Kind::LostList, None)
+    {
+        found.push(lost_list(read_at));
+    }
+    found
 }
 
 /// Returns whether a worker has used more than 90 % of its limit. More than the limit is the sum of several
@@ -90,208 +124,140 @@ pub(crate) fn is_near(worker: &WorkerUsage, limit_bytes: usize) -> bool {
     worker.peak_bytes > limit_bytes / 10 * 9 && worker.peak_bytes <= limit_bytes
 }
 
-/// Returns the limit that refused allocations last.
-fn limit_of(report: &ArenaReport) -> ArenaLimit {
-    let settings = &report.settings;
-    match settings.budget_bytes.filter(|_| !report.is_worker_refused) {
-        Some(bytes) => ArenaLimit::Budget { bytes },
-        None => ArenaLimit::Worker {
-            bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
-        },
+/// Returns the period of the news in words.
+fn when(news: &News, report: &ArenaReport) -> String {
+    match news.is_over {
+        true => format!("in a {}", report.period),
+        false => format!("in this {} so far", report.period),
     }
 }
 
-/// A limit in words.
-pub(crate) struct Limit(pub(crate) ArenaLimit);
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            ArenaLimit::Worker { bytes } => write!(f, "a worker may take {}", Bytes(bytes)),
-            ArenaLimit::Budget { bytes } => write!(f, "the budget is {}", Bytes(bytes)),
+fn refused(news: &News, report: &ArenaReport) -> Problem {
+    let (settings, largest) = (&report.settings, news.usage.largest_refusal_bytes);
+    // The limit that refused allocations last.
+    let budget = settings.budget_bytes.filter(|_| !report.is_worker_refused);
+    let (setting, bytes, short, whose) = match budget {
+        Some(bytes) => {
+            let text = format!("the budget is {}", Bytes(bytes));
+            let whose = " for all workers and generations";
+            ("budget_bytes", bytes, text, whose)
         }
-    }
+        None => {
+            let bytes = settings.worker_limit_bytes.unwrap_or(usize::MAX);
+            let text = format!("a worker may take {}", Bytes(bytes));
+            ("worker_limit_bytes", bytes, text, "")
+        }
+    };
+    let (when, count) = (when(news, report), news.figures.refusals);
+    let text = format!(
+        "refused allocations {when}: {count}, of up to {}, because {short}{whose}",
+        Bytes(largest)
+    );
+    // Sites are counted when the period ends.
+    let site = news.is_over.then(|| {
+        let site = news.usage.sites.iter().max_by_key(|site| site.refusals);
+        match site {
+            Some(site) => format!(". At {}: {}", site.site, site.refusals),
+            None => ". With this crate's feature `sites`, the line is logged".to_owned(),
+        }
+    });
+    let needed_bytes = bytes.saturating_add(largest);
+    Problem::new(Kind::Refused, short, "", text).fixed_by(setting, needed_bytes, site)
 }
 
-impl Problem {
-    pub(crate) fn kind(&self) -> Discriminant<Self> {
-        discriminant(self)
+fn stale(news: &News, report: &ArenaReport) -> Problem {
+    let (when, panics) = (when(news, report), news.figures.stale_panics);
+    let mut text = format!("panics at look-ups of stale or foreign handles {when}: {panics}");
+    let mut short = String::new();
+    if let Some(first) = news.usage.first_stale_lookup {
+        text += &format!(". The first: {first}");
+        // Only the name of the file: the overlay has no room for its path.
+        let file = first.read_at.file().rsplit(['/', '\\']).next();
+        short = format!(", {}:{}", file.unwrap_or_default(), first.read_at.line());
     }
-
-    /// Returns the setting that fixes the problem, and a sufficient value.
-    pub(crate) fn setting(&self) -> Option<(&'static str, Bytes)> {
-        let (name, bytes) = match *self {
-            Self::NearLimit { peak_bytes, .. } => ("worker_limit_bytes", peak_bytes),
-            Self::Refused {
-                largest_bytes,
-                limit,
-                ..
-            } => {
-                let (name, bytes) = match limit {
-                    ArenaLimit::Worker { bytes } => ("worker_limit_bytes", bytes),
-                    ArenaLimit::Budget { bytes } => ("budget_bytes", bytes),
-                };
-                (name, bytes.saturating_add(largest_bytes))
-            }
-            Self::Parked { .. } | Self::Stale { .. } => return None,
-        };
-        Some((name, Bytes(enough_for(bytes))))
-    }
+    let cure = "read it with get, or share it anew each frame";
+    Problem::new(Kind::Stale, short, cure, text)
 }
 
-/// The maximum number of workers with a warning of their own: a game may start threads with ever new
-/// names.
-const MAX_WORKERS: usize = 64;
+fn parked(usage: &FrameUsage) -> Problem {
+    let (generations, reserved) = (usage.parked, Bytes(usage.reserved_bytes));
+    let text = format!(
+        "leases keep {generations} generations from being recycled, and {reserved} are reserved. Drop \
+         each `FrameLease` when its reader is done"
+    );
+    let short = format!("PARKED {generations} generations: leases are held");
+    let cure = "drop each FrameLease when its reader is done";
+    Problem::new(Kind::Parked, short, cure, text)
+}
 
-/// The warnings already logged for one set of arenas.
+fn near_limit(worker: &WorkerUsage, limit: usize, news: &News, report: &ArenaReport) -> Problem {
+    let short = format!("took {} of {}", Bytes(worker.peak_bytes), Bytes(limit));
+    let text = format!(
+        "`{}` is near its limit: a {} {short}, and beyond that allocations fail",
+        worker.name, report.period
+    );
+    let site = news.usage.sites.first().filter(|_| news.is_over);
+    let site = site.map(|it| format!(". Largest at {}: {}", it.site, Bytes(it.used_bytes)));
+    Problem {
+        worker: Some(Arc::clone(&worker.name)),
+        ..Problem::new(Kind::NearLimit, short, "", text)
+    }
+    .fixed_by("worker_limit_bytes", worker.peak_bytes, site)
+}
+
+fn old_task(task: &RunningTask, report: &ArenaReport) -> Problem {
+    let text = format!(
+        "the task arena taken at {} is still in use after {}, and tasks hold {}. Finish or drop it when its \
+         task ends; for a task that never ends, use a `FrameArena`",
+        line(task.made_at),
+        Count(task.age_in_periods, &report.period),
+        Bytes(report.usage.task_bytes),
+    );
+    Problem::new(Kind::OldTask, String::new(), "", text)
+}
+
+fn lost_list(read_at: &Location) -> Problem {
+    let text = format!(
+        "the `TwoFrames` read at {} reports all elements as added, because its old list lives for one \
+         period. Set `FrameArenaSettings::lives_for` to `LivesFor::TwoPeriods`",
+        line(read_at)
+    );
+    Problem::new(Kind::LostList, String::new(), "", text)
+}
+
+fn line(location: &Location) -> String {
+    format!("{}:{}", location.file(), location.line())
+}
+
+/// The maximum number of warnings for one set of arenas: a game may start threads with ever new names.
+const MAX_WARNINGS: usize = 64;
+
+/// The warnings already logged for one set of arenas: their kinds, and the workers that are near their limit.
 #[derive(Default)]
-pub(super) struct Warnings {
-    /// The kinds of problems, and the workers that are near their limit.
-    told: Vec<(Discriminant<Problem>, Option<Arc<str>>)>,
-    is_task_told: bool,
-    is_lost_list_told: bool,
-}
+pub(super) struct Warnings(Vec<(Kind, Option<Arc<str>>)>);
 
 impl Warnings {
     /// Logs the problems in new figures that were not logged yet.
     pub(super) fn warn(&mut self, report: &ArenaReport, news: &News) {
+        let usage = news.usage;
         let has_limit = report.settings.worker_limit_bytes.is_some();
-        if news.figures.counts() == [0; 3] && news.usage.parked == 0 && !has_limit {
+        let has_line = usage.oldest_task.is_some() || report.lost_list_at.is_some();
+        if news.figures.counts() == [0; 3] && usage.parked == 0 && !has_limit && !has_line {
             // As in most periods. It is cheaper than looking for each problem.
             return;
         }
-        let problems = problems_in(news, report);
-        for problem in problems.filter(|problem| self.is_new(problem)) {
-            warn!("{}: {}", report.label, in_words(&problem, report, news));
-        }
-    }
-
-    /// Logs the oldest task arena, if it looks like a leak.
-    pub(super) fn warn_of_task(&mut self, report: &ArenaReport) {
-        let ArenaReport { usage, frames, .. } = report;
-        let Some(oldest) = usage.oldest_task.filter(|it| it.age_in_periods > 0) else {
-            return;
+        let Self(told) = self;
+        let is_new = |kind, worker: Option<&Arc<str>>| {
+            let mut known = told.iter();
+            let is_told = known.any(|it| it.0 == kind && it.1.as_ref() == worker);
+            let is_new = !is_told && (worker.is_none() || told.len() < MAX_WARNINGS);
+            if is_new {
+                told.push((kind, worker.cloned()));
+            }
+            is_new
         };
-        // Having an age, it has lived through all of the last period.
-        let is_old = oldest.age_in_periods.max(*frames) >= OLD_TASK;
-        if is_old && !mem::replace(&mut self.is_task_told, true) {
-            warn!(
-                "{}: the task arena taken at {}:{} is still in use after {}, and tasks hold {}. Finish or \
-                 drop it when its task ends; for a task that never ends, use a `FrameArena`",
-                report.label,
-                oldest.made_at.file(),
-                oldest.made_at.line(),
-                Count(oldest.age_in_periods, &report.period),
-                Bytes(usage.task_bytes),
-            );
+        for problem in problems_in(news, report, is_new) {
+            warn!("{}: {}", report.label, problem.text);
         }
-    }
-
-    /// Logs the line that compared lists in vain, because data lives for one period.
-    pub(super) fn warn_of_lost_list(
-        &mut self,
-        report: &ArenaReport,
-        line: Option<&'static Location<'static>>,
-    ) {
-        // A level that gives its memory back has nothing to compare with.
-        let gives_back = report.settings.trim_after_periods == Some(0);
-        let Some(line) = line.filter(|_| !gives_back) else {
-            return;
-        };
-        if !mem::replace(&mut self.is_lost_list_told, true) {
-            warn!(
-                "{}: the `TwoFrames` read at {}:{} reports all elements as added, because its old list \
-                 lives for one period. Set `FrameArenaSettings::lives_for` to `LivesFor::TwoPeriods`",
-                report.label,
-                line.file(),
-                line.line(),
-            );
-        }
-    }
-
-    /// Records a problem, and returns whether it is new.
-    fn is_new(&mut self, problem: &Problem) -> bool {
-        let worker = match problem {
-            Problem::NearLimit { worker, .. } => Some(Arc::clone(worker)),
-            _ => None,
-        };
-        let has_room = worker.is_none() || self.told.len() < MAX_WORKERS;
-        let key = (problem.kind(), worker);
-        let is_new = has_room && !self.told.contains(&key);
-        if is_new {
-            self.told.push(key);
-        }
-        is_new
-    }
-}
-
-/// Returns a problem in words: what happened, what to change and, if it is known, the line that caused it.
-fn in_words(problem: &Problem, report: &ArenaReport, news: &News) -> String {
-    let period = &*report.period;
-    let when = match news.is_over {
-        true => format!("in a {period}"),
-        false => format!("in this {period} so far"),
-    };
-    let mut text = match *problem {
-        Problem::Refused {
-            count,
-            largest_bytes,
-            limit,
-        } => {
-            let whose = match limit {
-                ArenaLimit::Worker { .. } => "",
-                ArenaLimit::Budget { .. } => " for all workers and generations",
-            };
-            let (largest, limit) = (Bytes(largest_bytes), Limit(limit));
-            format!(
-                "refused allocations {when}: {count}, of up to {largest}, because {limit}{whose}"
-            )
-        }
-        Problem::Stale { panics, first } => {
-            let first = first.map(|first| format!(". The first: {first}"));
-            let first = first.unwrap_or_default();
-            format!("panics at look-ups of stale or foreign handles {when}: {panics}{first}")
-        }
-        Problem::Parked {
-            generations,
-            reserved_bytes,
-        } => format!(
-            "leases keep {generations} generations from being recycled, and {} are reserved. Drop each \
-             `FrameLease` when its reader is done",
-            Bytes(reserved_bytes),
-        ),
-        Problem::NearLimit {
-            ref worker,
-            peak_bytes,
-            limit_bytes,
-        } => format!(
-            "`{worker}` is near its limit: a {period} took {} of {}, and beyond that allocations fail",
-            Bytes(peak_bytes),
-            Bytes(limit_bytes),
-        ),
-    };
-    if let Some((name, bytes)) = problem.setting() {
-        text += &format!(". Raise `FrameArenaSettings::{name}` to {bytes}");
-    }
-    // Sites are counted when the period ends.
-    if news.is_over {
-        text += &site_of(problem, news.usage);
-    }
-    text
-}
-
-/// Returns the line of code that caused a problem, or how to find it. Other problems have it in their text.
-fn site_of(problem: &Problem, usage: &FrameUsage) -> String {
-    let mut sites = usage.sites.iter();
-    match problem {
-        Problem::Refused { .. } => match sites.max_by_key(|site| site.refusals) {
-            Some(site) => format!(". At {}: {}", site.site, site.refusals),
-            None => ". With this crate's feature `sites`, the line is logged".to_owned(),
-        },
-        Problem::NearLimit { .. } => match sites.next() {
-            Some(site) => format!(". Largest at {}: {}", site.site, Bytes(site.used_bytes)),
-            None => String::new(),
-        },
-        Problem::Stale { .. } | Problem::Parked { .. } => String::new(),
     }
 }

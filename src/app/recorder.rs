@@ -1,25 +1,24 @@
 //! The record of a whole run: a table of its figures, and advice for settings.
 #![forbid(unsafe_code)]
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, fs, mem};
+use std::{fs, mem};
 
 use bevy_app::{App, AppExit, Last, Plugin};
 use bevy_ecs::message::MessageReader;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::schedule::IntoScheduleConfigs;
 use bevy_ecs::system::{Local, Res, ResMut};
+use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
-use super::advice::{Advice, note_tasks};
-use super::period::TendSystems;
-use super::reader::{News, Seen, Timer, WithoutReport, now};
-use super::report::{ArenaReport, FrameArenaReport};
-use crate::arenas::TaskFigures;
+use super::advice::Advice;
+use super::plugin::TendSystems;
+use super::report::{ArenaReport, FrameArenaReport, News, is_due, report_for};
+use crate::arenas::FrameUsage;
 use crate::figures::Figures;
 use crate::sites::Site;
 
@@ -78,11 +77,11 @@ fn record(
     recorder: Option<ResMut<FrameArenaRecorder>>,
     mut exits: MessageReader<AppExit>,
     mut clock: Local<Duration>,
-    mut timer: Local<Timer>,
-    mut without: Local<WithoutReport>,
+    mut last: Local<Option<Instant>>,
+    mut is_told: Local<bool>,
 ) {
-    let Some(report) = report.filter(|it| !it.is_empty()) else {
-        return without.tell("FrameArenaRecorderPlugin");
+    let Some(report) = report_for("FrameArenaRecorderPlugin", report, &mut is_told) else {
+        return;
     };
     let Some(mut recorder) = recorder else { return };
     let exits = exits.read().next().is_some();
@@ -90,7 +89,7 @@ fn record(
     // A clock that shows less than before was replaced, and the time goes on.
     let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
     recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
-    if timer.is_due(now(time.as_deref()), recorder.interval) {
+    if is_due(&mut last, time.as_deref(), recorder.interval) {
         recorder.end_interval();
     }
     if exits {
@@ -103,11 +102,12 @@ fn record(
 pub struct FrameArenaRecorder {
     file: Option<PathBuf>,
     interval: Duration,
-    lines: Vec<(Duration, Line)>,
+    /// The lines of all intervals that have ended, as CSV.
+    table: String,
     /// The lines of the running interval.
     open: Vec<Line>,
-    /// For each set of arenas, what was recorded, and the advice.
-    advice: Vec<(Seen, Advice)>,
+    /// One for each set of arenas.
+    advice: Vec<Advice>,
     /// The time of the last recorded frame.
     elapsed: Duration,
     /// Whether the results were written.
@@ -125,11 +125,10 @@ impl Drop for FrameArenaRecorder {
 
 /// The highest figures of an interval, for one set of arenas or one of its workers or sites.
 struct Line {
-    arenas: Arc<str>,
+    arenas: String,
     subject: Subject,
-    figures: Figures,
-    /// The highest figures of tasks. Only all workers together have them.
-    tasks: TaskFigures,
+    /// Workers and sites have only [`Figures`].
+    usage: FrameUsage,
 }
 
 /// The subject of a line.
@@ -141,39 +140,11 @@ enum Subject {
     Site(Site),
 }
 
-/// Writes the kind and the name.
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All => f.write_str("all,all"),
-            Self::Worker(name) => write!(f, "worker,{}", Field(name)),
-            Self::Site(site) => write!(f, "site,{}", Field(&site.to_string())),
-        }
-    }
-}
-
-/// A CSV field, quoted as in RFC 4180: a thread may have any name.
-struct Field<'a>(&'a str);
-
-impl fmt::Display for Field<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = *self;
-        match text.contains(['"', ',', '\r', '\n']) {
-            true => write!(f, "\"{}\"", text.replace('"', "\"\"")),
-            false => f.write_str(text),
-        }
-    }
-}
-
-/// Writes a line of the table.
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", Field(&self.arenas), self.subject)?;
-        for (_, figure) in self.figures.named() {
-            write!(f, ",{figure}")?;
-        }
-        let [arenas, results, bytes] = self.tasks;
-        write!(f, ",{arenas},{results},{bytes}")
+/// Returns a CSV field, quoted as in RFC 4180: a thread may have any name.
+fn field(text: &str) -> String {
+    match text.contains(['"', ',', '\r', '\n']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
     }
 }
 
@@ -187,32 +158,26 @@ impl FrameArenaRecorder {
     /// end, and none between two levels. Only lines of the kind `all` have tasks.
     pub fn csv(&self) -> String {
         let columns = Figures::default().named().map(|(name, _)| name).join(",");
-        let mut table =
-            format!("seconds,arenas,kind,name,{columns},task_arenas,task_results,task_bytes\n");
-        for (end, line) in &self.lines {
-            // Writing to a string does not fail.
-            let _ = writeln!(table, "{:.3},{line}", end.as_secs_f64());
-        }
-        table
+        let columns = format!("{columns},task_arenas,task_results,task_bytes");
+        format!("seconds,arenas,kind,name,{columns}\n{}", self.table)
     }
 
-    /// Returns settings that suit the recorded run, as code to paste: the plugin for each set of arenas,
-    /// below the number of its periods by peak.
+    /// Returns settings that suit the recorded run, as code to paste: the `settings` of the plugin for each
+    /// set of arenas, below the number of its periods by peak.
     pub fn advice(&self) -> String {
-        let advice = self.advice.iter();
-        advice.map(|(_, advice)| advice.to_string()).collect()
+        self.advice.iter().map(ToString::to_string).collect()
     }
 
     fn note(&mut self, report: &FrameArenaReport) {
         for (index, arenas) in report.iter().enumerate() {
             if self.advice.len() == index {
-                self.advice.push((Seen::default(), Advice::new(arenas)));
+                self.advice.push(Advice::default());
             }
-            let (seen, advice) = &mut self.advice[index];
+            let advice = &mut self.advice[index];
             advice.note(arenas);
             // A period is counted once, however many frames it lasts. A long one also has lines while it
             // runs, from its first allocation on.
-            if let Some(news) = seen.look(arenas) {
+            if let Some(news) = advice.seen.look(arenas) {
                 self.note_period(arenas, &news);
             }
         }
@@ -225,7 +190,7 @@ impl FrameArenaRecorder {
         of_all.held_bytes = of_all.held_bytes.max(of_workers);
         of_all.reserved_bytes = of_all.reserved_bytes.max(of_all.held_bytes);
         let line = self.note_line(report, Subject::All, &of_all);
-        note_tasks(&mut line.tasks, usage.tasks());
+        line.usage.raise(usage);
         for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
             let subject = Subject::Worker(Arc::clone(&worker.name));
             self.note_line(report, subject, &worker.figures);
@@ -243,25 +208,38 @@ impl FrameArenaRecorder {
         figures: &Figures,
     ) -> &mut Line {
         let mut lines = self.open.iter();
-        let known = lines.position(|it| *it.arenas == *report.prefix && it.subject == subject);
+        let known = lines.position(|it| it.arenas == report.prefix && it.subject == subject);
         let index = known.unwrap_or_else(|| {
             self.open.push(Line {
-                arenas: Arc::from(&*report.prefix),
+                arenas: report.prefix.clone(),
                 subject,
-                figures: Figures::default(),
-                tasks: TaskFigures::default(),
+                usage: FrameUsage::default(),
             });
             self.open.len() - 1
         });
         let line = &mut self.open[index];
-        line.figures.merge(figures);
+        line.usage.figures.merge(figures);
         line
     }
 
+    /// Moves the lines of the running interval to the table.
     fn end_interval(&mut self) {
-        let end = self.elapsed;
-        let lines = mem::take(&mut self.open);
-        self.lines.extend(lines.into_iter().map(|line| (end, line)));
+        let end = self.elapsed.as_secs_f64();
+        for line in self.open.drain(..) {
+            let (kind, name) = match line.subject {
+                Subject::All => ("all", "all".to_owned()),
+                Subject::Worker(name) => ("worker", field(&name)),
+                Subject::Site(site) => ("site", field(&site.to_string())),
+            };
+            let arenas = field(&line.arenas);
+            self.table += &format!("{end:.3},{arenas},{kind},{name}");
+            let usage = line.usage;
+            for (_, figure) in usage.named() {
+                self.table += &format!(",{figure}");
+            }
+            let (tasks, results) = (usage.task_arenas, usage.task_results);
+            self.table += &format!(",{tasks},{results},{}\n", usage.task_bytes);
+        }
     }
 
     /// Writes the results, once.

@@ -1,22 +1,27 @@
-//! The figures of all arenas of an app, in one place.
+//! The figures of all arenas of an app, in one place, and what their readers have in common: the news since
+//! their last look, and a clock.
 #![forbid(unsafe_code)]
 
 use std::any::TypeId;
 use std::fmt;
 use std::mem;
+use std::panic::Location;
+use std::time::Duration;
 
 use bevy_app::InternedAppLabel;
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
 #[cfg(feature = "reflect")]
 use bevy_ecs::reflect::ReflectResource;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::system::{Res, ResMut};
 use bevy_ecs::world::{FromWorld, World};
+use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::warn;
 
 use super::diagnostics::UsagePublisher;
+use super::pace::label_of;
 use super::problems::Warnings;
-use super::reader::{Seen, now};
 #[cfg(feature = "reflect")]
 use super::reflect::register;
 use crate::arenas::{FrameArenas, FrameUsage};
@@ -46,18 +51,12 @@ use crate::settings::FrameArenaSettings;
 /// assert_eq!(frame.periods, 1);
 /// ```
 #[derive(Resource)]
-#[cfg_attr(
-    feature = "reflect",
-    derive(bevy_reflect::Reflect),
-    reflect(Resource),
-    type_path = "bevy_frame_arena"
-)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", reflect(Resource))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 pub struct FrameArenaReport {
     /// Whether problems are logged as warnings, each only once. Default: yes.
     pub warnings: bool,
-    /// The frame's diagnostics, if they were added before its arenas.
-    #[cfg_attr(feature = "reflect", reflect(ignore))]
-    frame_publisher: Option<UsagePublisher>,
     /// The resources that a plugin swaps.
     #[cfg_attr(feature = "reflect", reflect(ignore))]
     pub(super) swapped: Vec<TypeId>,
@@ -66,11 +65,8 @@ pub struct FrameArenaReport {
 
 /// The figures of one set of arenas.
 #[derive(Clone, Debug)]
-#[cfg_attr(
-    feature = "reflect",
-    derive(bevy_reflect::Reflect),
-    type_path = "bevy_frame_arena"
-)]
+#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
+#[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
 pub struct ArenaReport {
     /// The human-readable name, e.g. `Frame arenas`.
@@ -93,10 +89,11 @@ pub struct ArenaReport {
     pub periods_by_peak: Vec<u64>,
     /// Whether the last refusal was by the limit of a worker, not by the budget.
     pub(super) is_worker_refused: bool,
+    /// The line that compared lists in vain, because data lives for one period.
+    #[cfg_attr(feature = "reflect", reflect(ignore))]
+    pub(super) lost_list_at: Option<&'static Location<'static>>,
     /// The word for a period: `frame`, `level`.
     pub(super) period: String,
-    /// The code that creates the plugin that ends the periods.
-    pub(super) plugin: String,
     /// The number of frames in the last period, if it was a long one, e.g. a level.
     pub(super) frames: u64,
     frames_so_far: u64,
@@ -137,11 +134,6 @@ impl FrameArenaReport {
         self.arenas.iter().map(|entry| &entry.report)
     }
 
-    /// Returns whether there are no arenas in the report.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.arenas.is_empty()
-    }
-
     /// Adds arenas to the report and the diagnostics of a world, so that readers find them from the
     /// start. A prefix that is taken, or is not a diagnostic path, is reported instead.
     pub(super) fn add(world: &mut World, key: Key, report: ArenaReport) {
@@ -162,14 +154,11 @@ impl FrameArenaReport {
             return;
         }
         let is_frame = key == FRAME;
-        let publisher = match is_frame {
-            true => all.into_inner().frame_publisher.take(),
-            false => Some(UsagePublisher::new(
-                prefix,
-                DEFAULT_MAX_HISTORY_LENGTH,
-                &mut world.get_resource_or_init::<DiagnosticsStore>(),
-            )),
-        };
+        // The frame's diagnostics have a plugin of their own.
+        let publisher = (!is_frame).then(|| {
+            let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
+            UsagePublisher::new(prefix, DEFAULT_MAX_HISTORY_LENGTH, store)
+        });
         let entry = Entry {
             key: Some(key),
             report,
@@ -182,55 +171,52 @@ impl FrameArenaReport {
         arenas.insert(place, entry);
     }
 
-    /// Turns on the frame's diagnostics, whether or not the frame is in the report yet.
+    /// Turns on the frame's diagnostics, if the frame is in the report.
     pub(super) fn publish_frame(world: &mut World, history: usize) {
         let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
-        let publisher = Some(UsagePublisher::new(FRAME_PREFIX, history, store));
-        let mut report = world.get_resource_or_init::<Self>();
-        match report.entry(FRAME) {
-            Some(entry) => entry.publisher = publisher,
-            None => report.frame_publisher = publisher,
-        }
-    }
-
-    /// Records the figures of the period that has just ended, or of the running one unless it `is_over`.
-    /// Warns about new problems, and publishes the figures if there are a store and a clock.
-    ///
-    /// Must be called when a period ends and, if it may be a long one, once a frame.
-    pub(super) fn note(
-        &mut self,
-        key: Key,
-        arenas: &FrameArenas,
-        is_over: bool,
-        store: Option<&mut DiagnosticsStore>,
-        time: Option<&Time<Real>>,
-    ) {
-        let warns = self.warnings;
-        let Some(entry) = self.entry(key) else {
-            return;
-        };
-        let report = &mut entry.report;
-        report.note(arenas, is_over);
-        let Some(news) = entry.seen.look(report) else {
-            return;
-        };
-        if warns {
-            entry.warned.warn(report, &news);
-            if is_over {
-                entry.warned.warn_of_task(report);
-                let line = arenas.lost_list_at();
-                entry.warned.warn_of_lost_list(report, line);
-            }
-        }
-        if let Some((publisher, store)) = entry.publisher.as_mut().zip(store)
-            && let Some(now) = now(time)
-        {
-            publisher.publish(&news, now, store);
+        let publisher = UsagePublisher::new(FRAME_PREFIX, history, store);
+        if let Some(entry) = world.get_resource_or_init::<Self>().entry(FRAME) {
+            entry.publisher = Some(publisher);
         }
     }
 
     fn entry(&mut self, key: Key) -> Option<&mut Entry> {
         self.arenas.iter_mut().find(|it| it.key == Some(key))
+    }
+}
+
+/// The destinations of figures, and their clock. Any of them may be missing.
+pub(super) type Sinks<'w> = (
+    Option<ResMut<'w, FrameArenaReport>>,
+    Option<ResMut<'w, DiagnosticsStore>>,
+    Option<Res<'w, Time<Real>>>,
+);
+
+/// Records the figures of the period that has just ended, or of the running one unless it `is_over`. Warns about
+/// new problems, and publishes the figures if there are a store and a clock.
+///
+/// Must be called when a period ends and, if it may be a long one, once a frame.
+pub(super) fn pass_on(
+    key: Key,
+    arenas: &FrameArenas,
+    is_over: bool,
+    (report, store, time): Sinks<'_>,
+) {
+    let Some(mut all) = report else { return };
+    let warns = all.warnings;
+    let Some(entry) = all.entry(key) else { return };
+    let report = &mut entry.report;
+    report.note(arenas, is_over);
+    let Some(news) = entry.seen.look(report) else {
+        return;
+    };
+    if warns {
+        entry.warned.warn(report, &news);
+    }
+    if let Some((publisher, mut store)) = entry.publisher.as_mut().zip(store)
+        && let Some(now) = now(time.as_deref())
+    {
+        publisher.publish(&news, now, &mut store);
     }
 }
 
@@ -240,7 +226,6 @@ impl FromWorld for FrameArenaReport {
         register(world);
         Self {
             warnings: true,
-            frame_publisher: None,
             swapped: Vec::new(),
             arenas: Vec::new(),
         }
@@ -263,7 +248,6 @@ impl ArenaReport {
         period: &str,
         prefix: &str,
         settings: &FrameArenaSettings,
-        plugin: String,
     ) -> Self {
         Self {
             label: label_of(words),
@@ -275,8 +259,8 @@ impl ArenaReport {
             so_far: FrameUsage::default(),
             periods_by_peak: vec![0; usize::BITS as usize + 1],
             is_worker_refused: false,
+            lost_list_at: None,
             period: period.to_owned(),
-            plugin,
             frames: 0,
             frames_so_far: 0,
         }
@@ -284,16 +268,12 @@ impl ArenaReport {
 
     /// Returns whether the arenas were ever used. Refused allocations and stale look-ups count as use.
     pub(crate) fn is_used(&self) -> bool {
-        let usages = [&self.usage, &self.so_far].into_iter();
-        let mut bytes = usages.flat_map(|usage| {
-            [
-                usage.high_watermark_bytes,
-                usage.scratch_high_watermark_bytes,
-                usage.largest_refusal_bytes,
-                usage.task_bytes,
-            ]
-        });
-        bytes.any(|bytes| bytes > 0) || self.totals.stale_lookups > 0
+        let has_bytes = |usage: &FrameUsage| {
+            let highest = usage.high_watermark_bytes.max(usage.largest_refusal_bytes);
+            let scratch = usage.scratch_high_watermark_bytes;
+            highest.max(scratch).max(usage.task_bytes) > 0
+        };
+        has_bytes(&self.usage) || has_bytes(&self.so_far) || self.totals.stale_lookups > 0
     }
 
     /// Returns whether the running period has used memory, as of the last frame.
@@ -306,6 +286,7 @@ impl ArenaReport {
             self.settings.clone_from(arenas.settings());
         }
         self.is_worker_refused = arenas.is_worker_refused();
+        self.lost_list_at = arenas.lost_list_at();
         if !is_over {
             self.so_far = arenas.so_far();
             self.frames_so_far += 1;
@@ -333,59 +314,84 @@ impl ArenaReport {
 pub(super) const FRAME: Key = Key::Resource(TypeId::of::<FrameArenas>());
 pub(super) const FRAME_PREFIX: &str = "frame_arena";
 
-/// Returns the human-readable name: `Fixed step arenas` for `fixed step`.
-fn label_of(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(letters).chain(" arenas".chars()).collect()
+/// The part of a report that a reader has seen.
+#[derive(Default)]
+pub(crate) struct Seen {
+    periods: u64,
+    /// All counts so far.
+    counts: [u64; 3],
 }
 
-/// Returns the last part of a type's name in words: `fixed step` for `game::FixedStep`.
-pub(super) fn words_of(type_name: &str) -> String {
-    let path = type_name.split('<').next().unwrap_or(type_name);
-    let name = path.rsplit("::").next().unwrap_or(path);
-    let mut words = String::new();
-    let mut ends_a_word = false;
-    for letter in name.chars() {
-        if letter.is_uppercase() && ends_a_word {
-            words.push(' ');
-        }
-        ends_a_word = !letter.is_uppercase();
-        words.extend(letter.to_lowercase());
-    }
-    words
+/// The new figures of a report: those of the period that ended last or, if none has ended since the reader's
+/// last look, of the running one.
+pub(crate) struct News<'a> {
+    pub(crate) usage: &'a FrameUsage,
+    /// The bytes of that period, and all counts since the last look.
+    pub(crate) figures: Figures,
+    /// Whether the period has ended.
+    pub(crate) is_over: bool,
 }
 
-/// Returns the diagnostics prefix for arenas with this name in words. It is one part of a path, and easy
-/// to type.
-pub(super) fn prefix_of(words: &str) -> String {
-    let name = words.replace(|letter: char| !letter.is_alphanumeric(), "_");
-    format!("{name}_arena")
+impl Seen {
+    /// Returns the news, unless there are none.
+    pub(crate) fn look<'a>(&mut self, report: &'a ArenaReport) -> Option<News<'a>> {
+        let is_over = mem::replace(&mut self.periods, report.periods) != report.periods;
+        let usage = match is_over {
+            true => &report.usage,
+            false => &report.so_far,
+        };
+        let (ended, running) = (report.totals.counts(), report.so_far.counts());
+        let counts = [0, 1, 2].map(|index| ended[index] + running[index]);
+        let last = mem::replace(&mut self.counts, counts);
+        let new = [0, 1, 2].map(|index| counts[index].saturating_sub(last[index]));
+        let is_news = is_over || report.is_running() || new != [0; 3];
+        is_news.then(|| News {
+            usage,
+            figures: usage.figures.with_counts(new),
+            is_over,
+        })
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_become_words() {
-        for (name, words) in [
-            ("bevy_frame_arena::app::FixedStep", "fixed step"),
-            ("Level", "level"),
-            ("game::net::Tick<game::Server>", "tick"),
-            ("AITick", "aitick"),
-            ("Wave2Boss", "wave2 boss"),
-            ("Öl", "öl"),
-            ("()", "()"),
-        ] {
-            assert_eq!(words_of(name), words);
-        }
-        assert_eq!(label_of("öl"), "Öl arenas");
+/// Returns the report for a plugin that shows it. If there are no arenas in it, warns unless it `is_told`.
+pub(crate) fn report_for<'w>(
+    plugin: &str,
+    report: Option<Res<'w, FrameArenaReport>>,
+    is_told: &mut bool,
+) -> Option<Res<'w, FrameArenaReport>> {
+    let report = report.filter(|it| !it.arenas.is_empty());
+    if report.is_none() && !mem::replace(is_told, true) {
+        warn!("`{plugin}` finds no arenas to report: add `FrameArenaPlugin` as well");
     }
+    report
+}
 
-    #[test]
-    fn prefixes_have_no_parts() {
-        assert_eq!(prefix_of("fixed step"), "fixed_step_arena");
-        assert_eq!(prefix_of("a/(b)"), "a__b__arena");
+/// Returns the time at which the frame began, by Bevy's clock.
+///
+/// Without a `TimePlugin` it returns the system time, except in a browser: reading the clock there panics,
+/// unless Bevy is built with its feature `web`.
+pub(crate) fn now(time: Option<&Time<Real>>) -> Option<Instant> {
+    match time {
+        Some(time) => Some(time.last_update().unwrap_or_else(|| time.startup())),
+        None if cfg!(target_family = "wasm") => None,
+        None => Some(Instant::now()),
     }
+}
+
+/// Returns whether the interval has passed since `last`, and moves `last` to now if it has.
+///
+/// The first call returns `true`. Without a clock no interval ever passes. A clock that was turned back starts
+/// another interval.
+pub(crate) fn is_due(
+    last: &mut Option<Instant>,
+    time: Option<&Time<Real>>,
+    interval: Duration,
+) -> bool {
+    let Some(now) = now(time) else { return false };
+    let since = last.and_then(|last| now.checked_duration_since(last));
+    let is_due = since.is_none_or(|since| since >= interval);
+    if is_due {
+        *last = Some(now);
+    }
+    is_due
 }

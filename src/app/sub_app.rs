@@ -2,18 +2,15 @@
 #![forbid(unsafe_code)]
 
 use std::borrow::Cow;
-use std::sync::{Arc, Weak};
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
 use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::SystemState;
-use bevy_ecs::world::World;
-use tracing::warn;
 
-use super::period::{Sinks, pass_on};
+use super::pace::{prefix_of, words_of};
 use super::plugin::FrameArenaPlugin;
-use super::report::{ArenaReport, FrameArenaReport, Key, prefix_of, words_of};
+use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::{FrameArenas, FrameLease, Outcome};
 use crate::handles::{FrameHandle, HandleError, resolve_handles};
 use crate::settings::FrameArenaSettings;
@@ -40,8 +37,8 @@ use crate::settings::FrameArenaSettings;
 /// Without [`FrameArenaPlugin`] in the main world, the [`ExtractedFrame`] stays empty. A sub-app with its
 /// own `FrameArenaPlugin` swaps its arenas itself.
 ///
-/// An extract function that is set later replaces the hand-over, and a warning is logged. Set it before
-/// [`App::finish`], or let it call the function that `take_extract` returns.
+/// An extract function that is set later replaces the hand-over. Set it before [`App::finish`], or let it
+/// call the function that `take_extract` returns.
 ///
 /// ```
 /// use bevy_app::{App, AppLabel, SubApp, Update};
@@ -93,12 +90,8 @@ pub struct FrameArenaSubAppPlugin {
     /// the main world has [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods), it can read that
     /// generation as well; otherwise the generation counts as [`parked`](crate::FrameUsage::parked).
     pub frames: usize,
-    /// The prefix of the sub-app's diagnostics. Default: derived from its label, e.g. `render_arena` for
-    /// `RenderApp`.
-    ///
-    /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
-    /// with another prefix, e.g. `render_arena/used`, in the main world's store. `None` publishes
-    /// nothing.
+    /// The [prefix](crate::FrameArenaPacePlugin::diagnostics_prefix) of the sub-app's diagnostics, which are in
+    /// the main world's store. Default: derived from its label, e.g. `render_arena` for `RenderApp`.
     pub diagnostics_prefix: Option<Cow<'static, str>>,
 }
 
@@ -111,16 +104,6 @@ impl FrameArenaSubAppPlugin {
             settings: FrameArenaSettings::default(),
             frames: 1,
             diagnostics_prefix: Some(prefix_of(&name_of(label)).into()),
-        }
-    }
-
-    /// Adds the sub-app's arenas to the report of the main world.
-    fn add_to_report(&self, main: &mut World) {
-        if let Some(prefix) = &self.diagnostics_prefix {
-            let plugin = format!("FrameArenaSubAppPlugin::new({:?})", self.label);
-            let name = name_of(self.label);
-            let report = ArenaReport::new(&name, "frame", prefix, &self.settings, plugin);
-            FrameArenaReport::add(main, Key::SubApp(self.label), report);
         }
     }
 }
@@ -141,19 +124,18 @@ impl Plugin for FrameArenaSubAppPlugin {
         if !app.get_sub_app(self.label).is_some_and(is_due) {
             return;
         }
-        self.add_to_report(app.world_mut());
+        if let Some(prefix) = &self.diagnostics_prefix {
+            let name = name_of(self.label);
+            let report = ArenaReport::new(&name, "frame", prefix, &self.settings);
+            FrameArenaReport::add(app.world_mut(), Key::SubApp(self.label), report);
+        }
         let mut sinks = SystemState::<Sinks>::new(app.world_mut());
         let Some(sub_app) = app.get_sub_app_mut(self.label) else {
             return;
         };
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
         let (label, frames) = (self.label, self.frames);
-        let frame = ExtractedFrame::holding(frames);
-        let guard = ReplacedGuard {
-            label,
-            world: Arc::downgrade(&frame.world),
-        };
-        sub_app.insert_resource(frame);
+        sub_app.insert_resource(ExtractedFrame::holding(frames));
         if !sub_app.world().contains_resource::<FrameArenas>() {
             sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
         }
@@ -169,7 +151,7 @@ impl Plugin for FrameArenaSubAppPlugin {
                     arenas.swap();
                 }
                 if let Ok(sinks) = sinks.get_mut(main) {
-                    pass_on(guard.key(), arenas, true, sinks);
+                    pass_on(Key::SubApp(label), arenas, true, sinks);
                 }
             }
             if let Some(extract) = &mut extract {
@@ -181,32 +163,6 @@ impl Plugin for FrameArenaSubAppPlugin {
     fn is_unique(&self) -> bool {
         // There is one plugin per sub-app.
         false
-    }
-}
-
-/// Warns if it is dropped with the extract function before the sub-app's world: the function was replaced.
-struct ReplacedGuard {
-    label: InternedAppLabel,
-    world: Weak<()>,
-}
-
-impl ReplacedGuard {
-    /// Returns the key of the sub-app. A function that reads only the label would not own the guard.
-    fn key(&self) -> Key {
-        Key::SubApp(self.label)
-    }
-}
-
-impl Drop for ReplacedGuard {
-    fn drop(&mut self) {
-        if self.world.strong_count() > 0 {
-            warn!(
-                "the extract function of {:?} was replaced after `App::finish`: its world no longer \
-                 receives frames, and its own arenas are not swapped. Set the function before \
-                 `App::finish`, or let it call the one that `take_extract` returns",
-                self.label,
-            );
-        }
     }
 }
 
@@ -223,19 +179,15 @@ pub struct ExtractedFrame {
     leases: Vec<FrameLease>,
     /// The maximum number of leases.
     frames: usize,
-    /// Dropped with the world.
-    world: Arc<()>,
 }
 
 impl ExtractedFrame {
     /// Creates an empty one that holds up to this many frames.
     pub(super) fn holding(frames: usize) -> Self {
-        let frames = frames.max(1);
         Self {
             // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
             leases: Vec::new(),
-            frames,
-            world: Arc::new(()),
+            frames: frames.max(1),
         }
     }
 
@@ -268,7 +220,8 @@ impl ExtractedFrame {
     }
 
     /// Returns the lease on the frame extracted last, or `None` if nothing was extracted: before
-    /// the first extract, and while the main world has no [`FrameArenas`].
+    /// the first extract, and while the main world has no [`FrameArenas`]. The
+    /// [`period`](FrameLease::period) of the lease is the number of that frame.
     ///
     /// A clone of the lease can be moved into a task. The frame is not recycled while the clone is alive.
     #[inline]
@@ -290,12 +243,6 @@ impl ExtractedFrame {
                 Err(self.why_not(handle))
             }
         }
-    }
-
-    /// Returns the number of the frame extracted last, which is the main world's [`FrameArenas::period`]
-    /// in that frame. Returns `None` if nothing was extracted.
-    pub fn frame(&self) -> Option<u64> {
-        self.lease().map(FrameLease::period)
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {

@@ -71,15 +71,20 @@ pub struct WorkerUsage {
     pub idle_periods: u32,
 }
 
-/// The numbers of task arenas and task results, and their bytes.
-#[cfg(feature = "bevy")]
-pub(crate) type TaskFigures = [usize; 3];
-
 impl FrameUsage {
-    /// Returns the figures of tasks.
+    /// Raises the figures of memory and tasks that are not in `figures` to those of another period.
     #[cfg(feature = "bevy")]
-    pub(crate) fn tasks(&self) -> TaskFigures {
-        [self.task_arenas, self.task_results, self.task_bytes]
+    pub(crate) fn raise(&mut self, other: &Self) {
+        for (highest, figure) in [
+            (&mut self.kept_bytes, other.kept_bytes),
+            (&mut self.task_arenas, other.task_arenas),
+            (&mut self.task_results, other.task_results),
+            (&mut self.task_bytes, other.task_bytes),
+            (&mut self.largest_refusal_bytes, other.largest_refusal_bytes),
+            (&mut self.generations, other.generations),
+        ] {
+            *highest = figure.max(*highest);
+        }
     }
 
     /// Returns the line of the threads with this name, and adds it if there is none.

@@ -1,21 +1,16 @@
-//! The block of one set of arenas.
+//! The block of one set of arenas: numbers, a bar, tasks, problems and, for the frame's arenas, details.
 #![forbid(unsafe_code)]
 
-use std::mem;
-
 use bevy_color::Color;
-use bevy_ecs::prelude::*;
-use bevy_ui::prelude::{AlignItems, Node, UiRect};
+use bevy_ui::prelude::{AlignItems, Node};
 
-use super::graph::{Graph, History};
+use super::graph::{self, History};
 use super::parts::{
-    Builder, FAINT_TEXT, LETTER_EM, LINE_EM, LINE_LETTERS, PEAK, Painter, RESERVED, USED, WIDTH_EM,
-    percent,
+    FAINT_TEXT, LETTER_EM, LINE_LETTERS, PEAK, Painter, RESERVED, USED, WARNING_TEXT, WIDTH_EM,
+    display, percent,
 };
-use super::problems::ProblemList;
-use super::sites::SiteRows;
-use super::workers::Grid;
-use crate::app::{ArenaReport, Bytes};
+use super::workers::{self, ShortName};
+use crate::app::{ArenaReport, Bytes, Kind, Problem};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
 use crate::sites;
@@ -26,209 +21,167 @@ const PROBLEMS: [usize; 2] = [3, 1];
 /// Letters of the bar's maximum: `highest 1023 KiB`.
 const WHOLE_LETTERS: f32 = 16.0;
 
-/// Words, letters and colours of the numbers, from the right to the left: the last one is in front of the
-/// others in the bar.
-const FIGURES: [(&str, f32, Color); 3] = [
-    ("reserved", 17.0, RESERVED),
-    ("peak", 13.0, PEAK),
-    ("used", 13.0, USED),
-];
-
-/// The block of one set of arenas: numbers, a bar, tasks, problems and, for the frame's arenas, details.
-pub(super) struct Block {
-    root: Entity,
-    /// Whether these are the frame's arenas.
+/// Describes the figures of the last period, and of the last seconds.
+pub(super) fn draw(
+    painter: &mut Painter,
+    report: &ArenaReport,
+    history: &mut History,
     is_first: bool,
-    period: Entity,
-    figures: [Figure; 3],
-    whole: Entity,
-    tasks: Entity,
-    details: Option<Details>,
-    problems: ProblemList,
-    /// The number of periods that had ended at the last update.
-    periods: u64,
+) {
+    let text_color = painter.config.text_color;
+    // The figures of the running period are shown if none has ended since the last update.
+    let (usage, period) = match history.is_running(report) {
+        true => {
+            let period = report.so_far.period;
+            (&report.so_far, format!("period {period} so far"))
+        }
+        false => {
+            let workers = Count(report.usage.active_workers as u64, "worker");
+            let word = if is_first { "frame" } else { "period" };
+            let period = report.usage.period;
+            (&report.usage, format!("{workers}, {word} {period}"))
+        }
+    };
+    painter.row(|row| {
+        row.free_text("caption", text_color, &report.label);
+        row.free_text("period", text_color, period);
+    });
+    draw_numbers(painter, usage, report.settings.budget_bytes);
+    let (tasks, results) = (usage.task_arenas as u64, usage.task_results as u64);
+    let tasks = (tasks + results > 0).then(|| {
+        let (tasks, results) = (Count(tasks, "task"), Count(results, "result"));
+        format!("{tasks}, {results}: {}", Bytes(usage.task_bytes))
+    });
+    painter.line("tasks", LINE_LETTERS, text_color, tasks);
+    if is_first && painter.config.details {
+        let more = more(report);
+        painter.line("more", LINE_LETTERS, FAINT_TEXT, Some(more));
+        graph::draw(painter, history);
+        workers::draw(painter, report);
+        if sites::IS_ON {
+            draw_sites(painter, &report.usage);
+        }
+    }
+    let mut problems = history.problems();
+    for index in 0..PROBLEMS[usize::from(!is_first)] {
+        let problem = problems.next();
+        let mut line = |part: &str, text| {
+            let name = format_args!("problems/{index}/{part}");
+            painter.line(name, LINE_LETTERS, WARNING_TEXT, text);
+        };
+        line("what", problem.map(|problem| what(problem, history)));
+        line("cure", problem.map(|problem| format!("  {}", problem.cure)));
+    }
 }
 
-/// A number, the square of its colour, and its part of the bar.
-struct Figure {
-    square: Entity,
-    text: Entity,
-    fill: Entity,
-}
-
-struct Details {
-    more: Entity,
-    graph: Graph,
-    grid: Grid,
-    /// With the feature `sites`.
-    sites: Option<SiteRows>,
-}
-
-impl Block {
-    /// Spawns the block, with details if there are places for workers.
-    pub(super) fn spawn(
-        builder: &mut Builder,
-        contents: Entity,
-        report: &ArenaReport,
-        is_first: bool,
-        worker_places: Option<usize>,
-    ) -> Self {
-        builder.prefix.clone_from(&report.prefix);
-        let root = match is_first {
-            // The rows of the first block are those of the window, so that its grid can shrink.
-            true => contents,
-            false => {
-                let node = Node {
-                    margin: UiRect::top(builder.px(0.4)),
-                    ..builder.column()
+/// Describes the used, peak and reserved memory, as numbers and as a bar. Without a budget, reserved memory is
+/// not in the bar, which it would always fill.
+fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>) {
+    let (word, whole) = match budget {
+        Some(budget) => ("budget", budget),
+        None => ("highest", usage.high_watermark_bytes),
+    };
+    let numbers = [
+        ("used", usage.used_bytes, whole, 13.0, USED),
+        ("peak", usage.peak_bytes, whole, 13.0, PEAK),
+        (
+            "reserved",
+            usage.reserved_bytes,
+            budget.unwrap_or(0),
+            17.0,
+            RESERVED,
+        ),
+    ];
+    painter.row(|row| {
+        for (word, bytes, whole, letters, color) in numbers {
+            let cell = Node {
+                align_items: AlignItems::Center,
+                column_gap: row.px(0.3),
+                flex_shrink: 0.0,
+                ..Node::default()
+            };
+            let cell = row.part("number", cell, Color::NONE);
+            row.inside(cell, |cell| {
+                let is_in_bar = word != "reserved" || whole > 0;
+                let square = Node {
+                    display: display(is_in_bar),
+                    ..cell.fixed(0.8, 0.8)
                 };
-                builder.node(contents, node, Color::NONE)
+                cell.part("square", square, color);
+                let text = format_args!("{word} {}", Bytes(bytes));
+                cell.line(word, letters, cell.config.text_color, Some(text));
+            });
+        }
+    });
+    painter.row(|row| {
+        row.bar(WIDTH_EM - WHOLE_LETTERS * LETTER_EM - 0.5, |bar| {
+            // The last one is in front of the others.
+            for (word, bytes, whole, _, color) in numbers.into_iter().rev() {
+                bar.fill(word, percent(bytes, whole), color);
             }
-        };
-        let name = Name::new(report.prefix.clone());
-        builder.commands.entity(root).insert(name);
-        let row = builder.row(root, LINE_EM);
-        builder.caption(row, &report.label, builder.color);
-        let period = builder.free_text(row, "period", builder.color);
-
-        let numbers = builder.row(root, LINE_EM);
-        let row = builder.row(root, LINE_EM);
-        let track = builder.track(row, WIDTH_EM - WHOLE_LETTERS * LETTER_EM - 0.5);
-        let figures = FIGURES.map(|it| Figure::spawn(builder, numbers, track, it));
-        let whole = builder.free_text(row, "whole", FAINT_TEXT);
-        let tasks = builder.text(root, "tasks", LINE_LETTERS, builder.color);
-        let details = worker_places.map(|places| Details {
-            more: builder.text(root, "more", LINE_LETTERS, FAINT_TEXT),
-            graph: Graph::spawn(builder, root),
-            grid: Grid::spawn(builder, root, places),
-            sites: sites::IS_ON.then(|| SiteRows::spawn(builder, root)),
         });
-        let problems = PROBLEMS[usize::from(!is_first)];
-        Self {
-            root,
-            is_first,
-            period,
-            figures,
-            whole,
-            tasks,
-            details,
-            problems: ProblemList::spawn(builder, root, problems),
-            periods: 0,
-        }
-    }
+        let whole = format_args!("{word} {}", Bytes(whole));
+        row.free_text("whole", FAINT_TEXT, whole);
+    });
+}
 
-    /// Shows the figures of the last period, and of the last seconds.
-    pub(super) fn draw(&mut self, painter: &mut Painter, report: &ArenaReport, history: &History) {
-        painter.show(self.root, self.is_first || report.is_used());
-        let usage = self.draw_period(painter, report);
-        let budget = report.settings.budget_bytes;
-        let (word, whole) = match budget {
-            Some(budget) => ("budget", budget),
-            None => ("highest", usage.high_watermark_bytes),
-        };
-        painter.text(self.whole, format_args!("{word} {}", Bytes(whole)));
-        let [reserved, peak, used] = &self.figures;
-        used.draw(painter, "used", usage.used_bytes, whole);
-        peak.draw(painter, "peak", usage.peak_bytes, whole);
-        // Without a budget it is not in the bar, which it would always fill.
-        let whole = budget.unwrap_or(0);
-        reserved.draw(painter, "reserved", usage.reserved_bytes, whole);
-        painter.show(reserved.square, budget.is_some());
-        self.draw_tasks(painter, usage);
-        if let Some(details) = &mut self.details {
-            details.draw(painter, report, history);
-        }
-        self.problems.draw(painter, history);
-    }
-
-    /// Shows the period whose figures are shown, and returns them: those of the last period or, if none has
-    /// ended since the last update, of the running one.
-    fn draw_period<'a>(
-        &mut self,
-        painter: &mut Painter,
-        report: &'a ArenaReport,
-    ) -> &'a FrameUsage {
-        let is_old = mem::replace(&mut self.periods, report.periods) == report.periods;
-        if is_old && report.is_running() {
-            let so_far = &report.so_far;
-            painter.text(self.period, format_args!("period {} so far", so_far.period));
-            return so_far;
-        }
-        let usage = &report.usage;
-        let workers = Count(usage.active_workers as u64, "worker");
-        let word = if self.is_first { "frame" } else { "period" };
-        let number = usage.period;
-        painter.text(self.period, format_args!("{workers}, {word} {number}"));
-        usage
-    }
-
-    /// Shows the number of tasks and results and the memory they hold, if there are any.
-    fn draw_tasks(&self, painter: &mut Painter, usage: &FrameUsage) {
-        let (tasks, results) = (usage.task_arenas, usage.task_results);
-        painter.show(self.tasks, tasks + results > 0);
-        painter.text(
-            self.tasks,
-            format_args!(
-                "{}, {}: {}",
-                Count(tasks as u64, "task"),
-                Count(results as u64, "result"),
-                Bytes(usage.task_bytes)
-            ),
-        );
+/// Returns the figures that are shown only as details.
+fn more(report: &ArenaReport) -> String {
+    let usage = &report.usage;
+    let (parked, all) = (usage.parked, usage.generations);
+    let highest = Bytes(usage.high_watermark_bytes);
+    let scratch = Bytes(usage.scratch_high_watermark_bytes);
+    match report.settings.budget_bytes {
+        Some(_) => format!("highest {highest}, scratch {scratch}, {parked} of {all} parked"),
+        // The bar has the highest peak.
+        None => format!("scratch {scratch}, {parked} of {all} generations parked"),
     }
 }
 
-impl Figure {
-    /// Spawns a number beside its colour, and its bar.
-    fn spawn(
-        builder: &mut Builder,
-        numbers: Entity,
-        track: Entity,
-        (word, letters, color): (&str, f32, Color),
-    ) -> Self {
-        let cell = Node {
-            align_items: AlignItems::Center,
-            column_gap: builder.px(0.3),
-            flex_shrink: 0.0,
-            ..Node::default()
-        };
-        let cell = builder.node(numbers, cell, Color::NONE);
-        builder.commands.entity(numbers).insert_child(0, cell);
-        let square = builder.fixed(0.8, 0.8);
-        Self {
-            square: builder.node(cell, square, color),
-            text: builder.text(cell, word, letters, builder.color),
-            fill: builder.fill(track, word, color),
-        }
-    }
+/// The number of sites shown.
+const SITES: usize = 3;
 
-    fn draw(&self, painter: &mut Painter, word: &str, bytes: usize, whole: usize) {
-        painter.text(self.text, format_args!("{word} {}", Bytes(bytes)));
-        painter.width(self.fill, percent(bytes, whole));
+/// Letters of a row with a site: the bytes, and the end of the place.
+const SITE_LETTERS: usize = 40;
+
+/// Letters of the place.
+const PLACE_LETTERS: usize = SITE_LETTERS - "1023 KiB at ".len();
+
+/// Describes the lines of code that took the most memory, each with a bar: its part of the used memory.
+fn draw_sites(painter: &mut Painter, usage: &FrameUsage) {
+    let mut sites = usage.sites.iter().filter(|site| site.used_bytes > 0);
+    for index in 0..SITES {
+        let site = sites.next();
+        let bytes = site.map_or(0, |site| site.used_bytes);
+        let text = site.map_or(String::new(), |site| {
+            let place = site.site.to_string();
+            // The end of a place is more useful than its beginning.
+            let mut letters = place.char_indices().rev();
+            let start = letters.nth(PLACE_LETTERS - 1).map_or(0, |(start, _)| start);
+            format!("{} at {}", Bytes(bytes), &place[start..])
+        });
+        painter.row(|row| {
+            let name = format_args!("site/{index}");
+            let color = row.config.text_color;
+            row.line(name, SITE_LETTERS as f32, color, Some(text));
+            row.bar(WIDTH_EM - SITE_LETTERS as f32 * LETTER_EM, |bar| {
+                bar.fill(name, percent(bytes, usage.used_bytes), USED);
+            });
+        });
     }
 }
 
-impl Details {
-    fn draw(&mut self, painter: &mut Painter, report: &ArenaReport, history: &History) {
-        let usage = &report.usage;
-        let scratch = Bytes(usage.scratch_high_watermark_bytes);
-        let (parked, all) = (usage.parked, usage.generations);
-        let highest = Bytes(usage.high_watermark_bytes);
-        match report.settings.budget_bytes {
-            Some(_) => painter.text(
-                self.more,
-                format_args!("highest {highest}, scratch {scratch}, {parked} of {all} parked"),
-            ),
-            // The bar has the highest peak.
-            None => painter.text(
-                self.more,
-                format_args!("scratch {scratch}, {parked} of {all} generations parked"),
-            ),
+/// Returns a problem in short; the log has the full text.
+fn what(problem: &Problem, history: &History) -> String {
+    let (sum, seconds, short) = (history.sum(), history.seconds(), &problem.short);
+    let (refusals, panics) = (sum.refusals, sum.stale_panics);
+    match problem.kind {
+        Kind::Refused => format!("! REFUSED {refusals} in {seconds:.0} s: {short}"),
+        Kind::Stale => format!("! STALE {panics} panics in {seconds:.0} s{short}"),
+        Kind::NearLimit => {
+            let worker = problem.worker.as_deref().unwrap_or_default();
+            format!("! ABOVE 90 %: {} {short}", ShortName::of(worker))
         }
-        self.graph.draw(painter, history);
-        self.grid.draw(painter, report);
-        if let Some(sites) = &self.sites {
-            sites.draw(painter, usage);
-        }
+        Kind::Parked | Kind::OldTask | Kind::LostList => format!("! {short}"),
     }
 }

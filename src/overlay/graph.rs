@@ -2,18 +2,14 @@
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
+use std::mem;
 use std::time::Duration;
 
 use bevy_color::Color;
-use bevy_ecs::entity::Entity;
-use bevy_ui::prelude::{
-    AlignItems, BorderColor, FlexDirection, JustifyContent, Node, Overflow, UiRect, Val,
-};
+use bevy_ui::prelude::{AlignItems, FlexDirection, JustifyContent, Node, Overflow, UiRect, Val};
 
-use super::parts::{
-    Builder, FAINT_TEXT, LETTER_EM, LINE_EM, PEAK, Painter, TRACK, USED, WIDTH_EM, percent,
-};
-use crate::app::{ArenaReport, Bytes, Problem, Seen, problems_in};
+use super::parts::{FAINT_TEXT, LETTER_EM, Painter, TRACK, USED, WIDTH_EM, percent};
+use crate::app::{ArenaReport, Bytes, Kind, Problem, Seen, problems_in};
 use crate::figures::Figures;
 
 /// The number of slots kept, and of columns in the graph.
@@ -29,6 +25,8 @@ pub(super) struct History {
     /// The time that a slot covers.
     interval: Duration,
     seen: Seen,
+    /// The number of periods that had ended at the last update.
+    shown_periods: u64,
     /// The last problem of each kind, and its age in slots.
     problems: Vec<(Problem, usize)>,
 }
@@ -47,22 +45,22 @@ impl History {
             return;
         };
         self.open.merge(&news.figures);
-        for problem in problems_in(&news, report) {
+        // Other kinds are not of the last seconds, and have no room.
+        let known = &self.problems;
+        let is_wanted = |kind: Kind| {
+            let is_in_slot = known.iter().any(|(it, age)| it.kind == kind && *age == 0);
+            kind <= Kind::NearLimit && !is_in_slot
+        };
+        for problem in problems_in(&news, report, |kind, _| is_wanted(kind)) {
             let mut known = self.problems.iter_mut();
-            match known.find(|(it, _)| it.kind() == problem.kind()) {
+            match known.find(|(it, _)| it.kind == problem.kind) {
                 // The first one of a slot is kept.
                 Some((_, 0)) => {}
                 Some(known) => *known = (problem, 0),
                 None => self.problems.push((problem, 0)),
             }
         }
-        // There is no room for all: the worst come first.
-        self.problems.sort_by_key(|(problem, _)| match problem {
-            Problem::Refused { .. } => 0,
-            Problem::Stale { .. } => 1,
-            Problem::Parked { .. } => 2,
-            Problem::NearLimit { .. } => 3,
-        });
+        self.problems.sort_by_key(|(problem, _)| problem.kind);
     }
 
     /// Ends a slot.
@@ -71,11 +69,18 @@ impl History {
         if self.slots.len() == SLOTS {
             self.slots.pop_front();
         }
-        self.slots.push_back(std::mem::take(&mut self.open));
+        self.slots.push_back(mem::take(&mut self.open));
         for (_, age) in &mut self.problems {
             *age += 1;
         }
         self.problems.retain(|(_, age)| *age <= SLOTS);
+    }
+
+    /// Returns whether the running period is to be shown: it has used memory, and none has ended since the last
+    /// call.
+    pub(super) fn is_running(&mut self, report: &ArenaReport) -> bool {
+        let shown = mem::replace(&mut self.shown_periods, report.periods);
+        shown == report.periods && report.is_running()
     }
 
     /// Returns the highest bytes and the counts of all slots.
@@ -101,85 +106,73 @@ const HEIGHT_EM: f32 = 4.0;
 /// Letters of the axis on the left: `1023 KiB`.
 const AXIS_LETTERS: f32 = 9.0;
 
-/// A column for each slot of the history. Its height is the highest use at the end of any of its frames.
-/// A line above it marks the highest peak.
-pub(super) struct Graph {
-    top: Entity,
-    start: Entity,
-    /// For each slot, the line of the peak, and the column of the use inside of it.
-    columns: Vec<[Entity; 2]>,
-}
-
-impl Graph {
-    pub(super) fn spawn(builder: &mut Builder, block: Entity) -> Self {
-        // It gives way if the screen is too low.
-        let row = Node {
-            flex_shrink: 1.0,
-            min_height: Val::ZERO,
-            justify_content: JustifyContent::SpaceBetween,
-            overflow: Overflow::clip(),
-            ..builder.fixed(WIDTH_EM, HEIGHT_EM)
-        };
-        let row = builder.node(block, row, Color::NONE);
+/// Describes a column for each slot of the history. Its height is the highest use at the end of any of its
+/// frames. A line above it marks the highest peak.
+pub(super) fn draw(painter: &mut Painter, history: &History) {
+    let scale = history.sum().peak_bytes.next_power_of_two().max(1024);
+    // It gives way if the screen is too low.
+    let row = Node {
+        flex_shrink: 1.0,
+        min_height: Val::ZERO,
+        justify_content: JustifyContent::SpaceBetween,
+        overflow: Overflow::clip(),
+        ..painter.fixed(WIDTH_EM, HEIGHT_EM)
+    };
+    let row = painter.part("graph", row, Color::NONE);
+    painter.inside(row, |row| {
         let axis = Node {
             flex_direction: FlexDirection::Column,
             justify_content: JustifyContent::SpaceBetween,
             height: Val::Percent(100.0),
             ..Node::default()
         };
-        let axis = builder.node(row, axis, Color::NONE);
-        let top = builder.text(axis, "graph/top", AXIS_LETTERS, FAINT_TEXT);
-        builder.caption(axis, "0", FAINT_TEXT);
+        let axis = row.part("axis", axis, Color::NONE);
+        row.inside(axis, |axis| {
+            axis.line("graph/top", AXIS_LETTERS, FAINT_TEXT, Some(Bytes(scale)));
+            axis.free_text("caption", FAINT_TEXT, "0");
+        });
         let plot = Node {
             align_items: AlignItems::End,
-            width: builder.px(WIDTH_EM - AXIS_LETTERS * LETTER_EM),
+            width: row.px(WIDTH_EM - AXIS_LETTERS * LETTER_EM),
             height: Val::Percent(100.0),
             ..Node::default()
         };
-        let plot = builder.node(row, plot, TRACK);
-        let columns = (0..SLOTS).map(|slot| spawn_column(builder, plot, slot));
-        let columns = columns.collect();
-        let row = builder.row(block, LINE_EM);
-        let start = builder.text(row, "graph/start", AXIS_LETTERS + 3.0, FAINT_TEXT);
-        builder.caption(row, "columns: used, lines: peak", FAINT_TEXT);
-        builder.caption(row, "now", FAINT_TEXT);
-        Self {
-            top,
-            start,
-            columns,
-        }
-    }
-
-    pub(super) fn draw(&self, painter: &mut Painter, history: &History) {
-        let scale = history.sum().peak_bytes.next_power_of_two().max(1024);
-        painter.text(self.top, Bytes(scale));
-        painter.text(self.start, format_args!("{:.0} s ago", history.seconds()));
-        // The newest slot is at the right.
-        let slots = history.slots.iter().rev();
-        for (&[peak, used], slot) in self.columns.iter().rev().zip(slots) {
-            painter.height(peak, percent(slot.peak_bytes, scale));
-            painter.height(used, percent(slot.used_bytes, slot.peak_bytes));
-        }
-    }
+        let plot = row.part("plot", plot, TRACK);
+        row.inside(plot, |plot| {
+            // The newest slot is at the right.
+            let empty = SLOTS - history.slots.len();
+            for column in 0..SLOTS {
+                let slot = column.checked_sub(empty);
+                let slot = slot.map_or(Figures::default(), |slot| history.slots[slot]);
+                draw_column(plot, column, &slot, scale);
+            }
+        });
+    });
+    painter.row(|row| {
+        let start = format_args!("{:.0} s ago", history.seconds());
+        row.line("graph/start", AXIS_LETTERS + 3.0, FAINT_TEXT, Some(start));
+        row.free_text("caption", FAINT_TEXT, "columns: used, lines: peak");
+        row.free_text("caption", FAINT_TEXT, "now");
+    });
 }
 
-fn spawn_column(builder: &mut Builder, plot: Entity, slot: usize) -> [Entity; 2] {
+fn draw_column(plot: &mut Painter, column: usize, slot: &Figures, scale: usize) {
     let peak = Node {
         width: Val::Percent(100.0 / SLOTS as f32),
-        height: Val::Percent(0.0),
+        height: Val::Percent(percent(slot.peak_bytes, scale)),
         border: UiRect::top(Val::Px(1.0)),
         flex_direction: FlexDirection::Column,
         justify_content: JustifyContent::End,
         ..Node::default()
     };
-    let peak = builder.named(plot, &format!("graph/{slot}/peak"), peak, Color::NONE);
-    let line = BorderColor::all(PEAK);
-    builder.commands.entity(peak).insert(line);
+    let name = format_args!("graph/{column}/peak");
+    let peak = plot.part(name, peak, Color::NONE);
     let used = Node {
         width: Val::Percent(100.0),
-        height: Val::Percent(0.0),
+        height: Val::Percent(percent(slot.used_bytes, slot.peak_bytes)),
         ..Node::default()
     };
-    let used = builder.named(peak, &format!("graph/{slot}/used"), used, USED);
-    [peak, used]
+    plot.inside(peak, |peak| {
+        peak.part(format_args!("graph/{column}/used"), used, USED);
+    });
 }

@@ -1,20 +1,23 @@
-//! The parts of the window: rows, texts and bars, spawned by [`Builder`] and updated by [`Painter`].
+//! The parts of the window: rows, texts and bars.
 #![forbid(unsafe_code)]
 
-use std::fmt::{self, Write};
+use std::fmt::{Display, Write};
+use std::mem;
 
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use bevy_picking::Pickable;
-use bevy_text::{Justify, LineBreak, TextColor, TextFont, TextLayout};
+use bevy_text::{Justify, LineBreak, TextColor, TextLayout};
 use bevy_ui::ComputedNode;
 use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, Display, FlexDirection, JustifyContent, Node, Overflow,
-    PositionType, Text, Val,
+    AlignItems, BackgroundColor, BorderColor, Display as Layout, FlexDirection, JustifyContent,
+    Node, Overflow, PositionType, Text, Val,
 };
 
-// Colour-blind people can also tell these colours apart: see the tests of this file.
+use super::FrameArenaOverlayConfig;
+
+// Colour-blind people can also tell these colours apart: see the tests of the overlay.
 
 /// Memory in use when the frame ended.
 pub(super) const USED: Color = Color::srgb(0.06, 0.45, 0.72);
@@ -47,34 +50,36 @@ pub(super) const LETTER_EM: f32 = 0.6;
 /// The number of letters in a line.
 pub(super) const LINE_LETTERS: f32 = WIDTH_EM / LETTER_EM;
 
-/// Spawns parts of the window, all of which ignore the pointer.
-pub(super) struct Builder<'a, 'w, 's> {
-    pub(super) commands: &'a mut Commands<'w, 's>,
-    pub(super) font: TextFont,
-    pub(super) color: Color,
-    /// The size of the font, of which all other sizes are multiples.
-    pub(super) em: f32,
-    /// The prefix of the arenas whose block is being spawned.
-    pub(super) prefix: String,
+/// Access to the parts of the window in the world.
+#[derive(SystemParam)]
+pub(super) struct Parts<'w, 's> {
+    pub(super) commands: Commands<'w, 's>,
+    nodes: Query<'w, 's, (&'static mut Node, &'static mut BackgroundColor)>,
+    texts: Query<'w, 's, &'static mut Text>,
+    sizes: Query<'w, 's, &'static ComputedNode>,
+    buffer: Local<'s, String>,
 }
 
-impl Builder<'_, '_, '_> {
+/// Describes the window: each call spawns the next part, or updates it if it exists.
+///
+/// A window must have the same parts in the same order at each update; some of them may be hidden. All parts
+/// ignore the pointer. Unchanged parts are not marked as changed, because Bevy would lay them out again.
+pub(super) struct Painter<'a, 'w, 's> {
+    pub(super) world: &'a mut Parts<'w, 's>,
+    pub(super) config: &'a FrameArenaOverlayConfig,
+    /// All parts below the window, in the order of the calls.
+    pub(super) parts: &'a mut Vec<Entity>,
+    /// The number of calls so far.
+    pub(super) count: usize,
+    pub(super) parent: Entity,
+    /// The prefix of the arenas that are described, with which the names of parts begin. Tests find parts by
+    /// their names: `frame_arena/used`.
+    pub(super) prefix: &'a str,
+}
+
+impl Painter<'_, '_, '_> {
     pub(super) fn px(&self, ems: f32) -> Val {
-        Val::Px(ems * self.em)
-    }
-
-    pub(super) fn node(&mut self, parent: Entity, node: Node, color: Color) -> Entity {
-        let color = BackgroundColor(color);
-        let parts = (node, color, Pickable::IGNORE, ChildOf(parent));
-        self.commands.spawn(parts).id()
-    }
-
-    /// Spawns a node with a name, by which tests find it: `frame_arena/used`.
-    pub(super) fn named(&mut self, parent: Entity, name: &str, node: Node, color: Color) -> Entity {
-        let entity = self.node(parent, node, color);
-        let name = Name::new(format!("{}/{name}", self.prefix));
-        self.commands.entity(entity).insert(name);
-        entity
+        Val::Px(ems * self.config.em())
     }
 
     /// Returns a node of a fixed size.
@@ -97,132 +102,141 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Spawns a row for parts side by side.
-    pub(super) fn row(&mut self, parent: Entity, height_em: f32) -> Entity {
-        let node = Node {
-            align_items: AlignItems::Center,
-            justify_content: JustifyContent::SpaceBetween,
-            ..self.fixed(WIDTH_EM, height_em)
-        };
-        self.node(parent, node, Color::NONE)
-    }
-
-    /// Spawns a text of at most `letters` letters. Its size does not depend on its content.
-    pub(super) fn text(
-        &mut self,
-        parent: Entity,
-        name: &str,
-        letters: f32,
-        color: Color,
-    ) -> Entity {
-        let node = Node {
-            overflow: Overflow::clip(),
-            ..self.fixed(letters * LETTER_EM, LINE_EM)
-        };
-        let entity = self.named(parent, name, node, Color::NONE);
-        let text = (
-            Text::default(),
-            self.font.clone(),
-            TextColor(color),
-            TextLayout::new(Justify::Left, LineBreak::NoWrap),
-        );
-        self.commands.entity(entity).insert(text);
+    /// Adds a part that may contain others.
+    pub(super) fn part(&mut self, name: impl Display, node: Node, color: Color) -> Entity {
+        let color = BackgroundColor(color);
+        let known = self.parts.get(self.count).copied();
+        self.count += 1;
+        if let Some(entity) = known {
+            if let Ok((mut shown, mut background)) = self.world.nodes.get_mut(entity) {
+                shown.set_if_neq(node);
+                background.set_if_neq(color);
+            }
+            return entity;
+        }
+        let name = format!("{}/{name}", self.prefix);
+        let name = Name::new(name.trim_end_matches('/').to_owned());
+        // Only columns of the graph have a border.
+        let border = BorderColor::all(PEAK);
+        let parent = ChildOf(self.parent);
+        let part = (name, node, color, border, Pickable::IGNORE, parent);
+        let entity = self.world.commands.spawn(part).id();
+        self.parts.push(entity);
         entity
     }
 
-    /// Spawns a text that is as wide as its content. At the end of a row, its right end does not move.
-    pub(super) fn free_text(&mut self, row: Entity, name: &str, color: Color) -> Entity {
-        let entity = self.text(row, name, 0.0, color);
+    /// Adds parts inside of another one.
+    pub(super) fn inside(&mut self, part: Entity, contents: impl FnOnce(&mut Self)) {
+        let parent = mem::replace(&mut self.parent, part);
+        contents(self);
+        self.parent = parent;
+    }
+
+    /// Adds a row of parts side by side.
+    pub(super) fn row(&mut self, contents: impl FnOnce(&mut Self)) {
+        let node = Node {
+            align_items: AlignItems::Center,
+            justify_content: JustifyContent::SpaceBetween,
+            ..self.fixed(WIDTH_EM, LINE_EM)
+        };
+        let row = self.part("row", node, Color::NONE);
+        self.inside(row, contents);
+    }
+
+    /// Adds a text.
+    pub(super) fn text(
+        &mut self,
+        name: impl Display,
+        node: Node,
+        color: Color,
+        text: impl Display,
+    ) {
+        let is_new = self.count == self.parts.len();
+        let entity = self.part(name, node, Color::NONE);
+        let Parts {
+            commands,
+            texts,
+            buffer,
+            ..
+        } = &mut *self.world;
+        buffer.clear();
+        // Writing to a string does not fail.
+        let _ = write!(buffer, "{text}");
+        if is_new {
+            let text = (
+                Text::new(buffer.clone()),
+                self.config.font(),
+                TextColor(color),
+                TextLayout::new(Justify::Left, LineBreak::NoWrap),
+            );
+            commands.entity(entity).insert(text);
+        } else if let Ok(mut shown) = texts.get_mut(entity)
+            && shown.0 != **buffer
+        {
+            shown.0.clone_from(buffer);
+        }
+    }
+
+    /// Adds a text of at most `letters` letters, or hides it if there is none. Its size does not depend on its
+    /// content.
+    pub(super) fn line(
+        &mut self,
+        name: impl Display,
+        letters: f32,
+        color: Color,
+        text: Option<impl Display>,
+    ) {
+        let node = Node {
+            overflow: Overflow::clip(),
+            display: display(text.is_some()),
+            ..self.fixed(letters * LETTER_EM, LINE_EM)
+        };
+        match text {
+            Some(text) => self.text(name, node, color, text),
+            None => self.text(name, node, color, ""),
+        }
+    }
+
+    /// Adds a text that is as wide as its content. At the end of a row, its right end does not move.
+    pub(super) fn free_text(&mut self, name: &str, color: Color, text: impl Display) {
         let node = Node {
             height: self.px(LINE_EM),
             ..Node::default()
         };
-        self.commands.entity(entity).insert(node);
-        entity
+        self.text(name, node, color, text);
     }
 
-    /// Spawns a text that never changes.
-    pub(super) fn caption(&mut self, parent: Entity, text: &str, color: Color) {
-        let entity = self.free_text(parent, "caption", color);
-        self.commands.entity(entity).insert(Text::new(text));
-    }
-
-    /// Spawns the track of a bar.
-    pub(super) fn track(&mut self, row: Entity, width_em: f32) -> Entity {
-        let node = self.fixed(width_em, 0.7);
-        self.node(row, node, TRACK)
-    }
-
-    /// Spawns a filled part of a bar.
-    pub(super) fn fill(&mut self, track: Entity, name: &str, color: Color) -> Entity {
+    /// Adds a filled part of a bar.
+    pub(super) fn fill(&mut self, name: impl Display, percent: f32, color: Color) {
         let node = Node {
             position_type: PositionType::Absolute,
             height: Val::Percent(100.0),
-            width: Val::Percent(0.0),
+            width: Val::Percent(percent),
             ..Node::default()
         };
-        self.named(track, &format!("{name}/bar"), node, color)
-    }
-}
-
-/// Sets texts, lengths and colours. Unchanged parts are not marked as changed, because Bevy would lay
-/// them out again.
-#[derive(SystemParam)]
-pub(super) struct Painter<'w, 's> {
-    texts: Query<'w, 's, &'static mut Text>,
-    nodes: Query<'w, 's, (&'static mut Node, &'static mut BackgroundColor)>,
-    places: Query<'w, 's, &'static ComputedNode>,
-    buffer: Local<'s, String>,
-}
-
-impl Painter<'_, '_> {
-    pub(super) fn text(&mut self, entity: Entity, text: impl fmt::Display) {
-        self.buffer.clear();
-        if write!(self.buffer, "{text}").is_ok()
-            && let Ok(mut shown) = self.texts.get_mut(entity)
-            && shown.0 != *self.buffer
-        {
-            shown.0.clone_from(&self.buffer);
-        }
+        self.part(format_args!("{name}/bar"), node, color);
     }
 
-    pub(super) fn width(&mut self, entity: Entity, percent: f32) {
-        self.set(entity, Val::Percent(percent), |node| &mut node.width);
-    }
-
-    pub(super) fn height(&mut self, entity: Entity, percent: f32) {
-        self.set(entity, Val::Percent(percent), |node| &mut node.height);
-    }
-
-    /// Shows a part or removes it from the layout.
-    pub(super) fn show(&mut self, entity: Entity, is_shown: bool) {
-        let display = if is_shown {
-            Display::Flex
-        } else {
-            Display::None
-        };
-        self.set(entity, display, |node| &mut node.display);
-    }
-
-    pub(super) fn color(&mut self, entity: Entity, color: Color) {
-        if let Ok((_, mut shown)) = self.nodes.get_mut(entity) {
-            shown.set_if_neq(BackgroundColor(color));
-        }
+    /// Adds the track of a bar, with its filled parts.
+    pub(super) fn bar(&mut self, width_em: f32, fills: impl FnOnce(&mut Self)) {
+        let track = self.fixed(width_em, 0.7);
+        let track = self.part("track", track, TRACK);
+        self.inside(track, fills);
     }
 
     /// Returns the height of a part in the last layout, in logical pixels; `None` before the first one.
-    pub(super) fn height_of(&self, entity: Entity) -> Option<f32> {
-        let node = self.places.get(entity).ok()?;
+    pub(super) fn height_of(&self, part: Entity) -> Option<f32> {
+        let node = self.world.sizes.get(part).ok()?;
         let height = node.size().y * node.inverse_scale_factor();
         (height > 0.0).then_some(height)
     }
+}
 
-    fn set<T: PartialEq>(&mut self, entity: Entity, value: T, field: fn(&mut Node) -> &mut T) {
-        if let Ok((mut node, _)) = self.nodes.get_mut(entity)
-            && *field(node.bypass_change_detection()) != value
-        {
-            *field(&mut node) = value;
-        }
+/// Returns whether a part is in the layout.
+pub(super) fn display(is_shown: bool) -> Layout {
+    match is_shown {
+        true => Layout::Flex,
+        false => Layout::None,
     }
 }
 
@@ -231,94 +245,5 @@ pub(super) fn percent(part: usize, whole: usize) -> f32 {
     match whole {
         0 => 0.0,
         whole => (part as f32 / whole as f32 * 100.0).min(100.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bevy_color::ColorToComponents;
-
-    use super::*;
-
-    /// Colour vision as matrices in linear RGB: normal vision, then vision without one of the three kinds
-    /// of cones (Machado, Oliveira and Fernandes 2009).
-    const EYES: [[f32; 9]; 4] = [
-        [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
-        [
-            0.152, 1.053, -0.205, 0.115, 0.786, 0.099, -0.004, -0.048, 1.052,
-        ],
-        [
-            0.367, 0.861, -0.228, 0.280, 0.673, 0.047, -0.012, 0.043, 0.969,
-        ],
-        [
-            1.256, -0.077, -0.179, -0.078, 0.931, 0.148, 0.005, 0.691, 0.304,
-        ],
-    ];
-
-    fn seen(color: Color, eyes: &[f32; 9]) -> [f32; 3] {
-        let linear = color.to_linear().to_f32_array_no_alpha();
-        let [red, green, blue] = [0, 3, 6].map(|row| {
-            let light = eyes[row..].iter().zip(linear);
-            let light = light.map(|(part, light)| part * light).sum::<f32>();
-            light.clamp(0.0, 1.0)
-        });
-        let seen = Color::linear_rgb(red, green, blue);
-        seen.to_srgba().to_f32_array_no_alpha()
-    }
-
-    #[test]
-    fn colours_that_are_told_apart_differ_for_all_eyes() {
-        for eyes in &EYES {
-            for (one, other) in [
-                (USED, PEAK),
-                (USED, RESERVED),
-                (USED, TRACK),
-                (USED, WARNING),
-                (PEAK, RESERVED),
-                (PEAK, TRACK),
-                (RESERVED, TRACK),
-            ] {
-                let pairs = seen(one, eyes).into_iter().zip(seen(other, eyes));
-                let squares = pairs.map(|(one, other)| (one - other).powi(2));
-                let distance = squares.sum::<f32>().sqrt();
-                assert!(distance > 0.25, "{one:?} {other:?}: {distance}");
-            }
-        }
-    }
-
-    /// Returns the contrast of two colours for eyes that see no colours at all, from 1 to 21.
-    fn contrast(one: Color, other: Color) -> f32 {
-        let [one, other] = [one, other].map(|color| {
-            let [red, green, blue] = color.to_linear().to_f32_array_no_alpha();
-            0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
-        });
-        one.max(other) / one.min(other)
-    }
-
-    #[test]
-    fn neighbours_in_the_bar_differ_without_colours() {
-        let colors = [USED, PEAK, RESERVED, TRACK];
-        for (index, &one) in colors.iter().enumerate() {
-            for &other in &colors[..index] {
-                let contrast = contrast(one, other);
-                assert!(contrast > 1.5, "{one:?} {other:?}: {contrast}");
-            }
-        }
-    }
-
-    #[test]
-    fn text_stands_out_from_what_is_behind_it() {
-        let text = super::super::FrameArenaOverlayConfig::default().text_color;
-        for (text, behind) in [
-            (text, BACKGROUND),
-            (text, TITLE),
-            (text, USED),
-            (text, WARNING),
-            (FAINT_TEXT, BACKGROUND),
-            (WARNING_TEXT, BACKGROUND),
-        ] {
-            let contrast = contrast(text, behind);
-            assert!(contrast > 4.2, "{text:?} on {behind:?}: {contrast}");
-        }
     }
 }

@@ -4,17 +4,16 @@
 use std::fmt;
 
 use bevy_color::Color;
-use bevy_ecs::entity::Entity;
+use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
 use bevy_ui::prelude::{AlignContent, FlexWrap, Node, Overflow, PositionType, Val};
 
 use super::parts::{
-    Builder, FAINT_TEXT, LETTER_EM, LINE_EM, Painter, TRACK, USED, WARNING, WIDTH_EM, percent,
+    FAINT_TEXT, LETTER_EM, LINE_EM, Painter, TRACK, USED, WARNING, WIDTH_EM, percent,
 };
 use crate::app::{ArenaReport, Bytes, is_near};
-use crate::arenas::WorkerUsage;
 
 /// Workers in a row.
-pub(super) const IN_A_ROW: usize = 4;
+const IN_A_ROW: usize = 4;
 
 /// A worker that was idle for longer has no cell of its own. The time is long because of work stealing: a
 /// worker without work in one frame often has some in the next.
@@ -28,145 +27,101 @@ const ROW_EM: f32 = LINE_EM + GAP_EM;
 /// Letters of a cell: `!C63 1023 KiB`.
 const CELL_LETTERS: f32 = 13.0;
 
-/// A cell for each worker. Its bar shows the worker's peak as a part of its limit, or of its blocks if
+/// The maximum number of places for workers.
+const MAX_PLACES: usize = 64 * IN_A_ROW;
+
+/// Returns the number of places: for all threads of the task pools, for the main and the render thread,
+/// and for the rest.
+fn default_places() -> usize {
+    let pools = ComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
+        + AsyncComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
+        + IoTaskPool::try_get().map_or(0, |pool| pool.thread_num());
+    (pools + 3).clamp(2 * IN_A_ROW, 17 * IN_A_ROW)
+}
+
+/// Describes a cell for each worker. Its bar shows the worker's peak as a part of its limit, or of its blocks if
 /// there is no limit. On a low screen the grid has fewer rows.
-pub(super) struct Grid {
-    sum: Entity,
-    grid: Entity,
-    /// The height of a row in logical pixels.
-    row_pixels: f32,
-    cells: Vec<Cell>,
-    /// The indices of recently busy workers, in display order. Kept to reuse its memory.
-    listed: Vec<usize>,
-}
-
-struct Cell {
-    track: Entity,
-    fill: Entity,
-    text: Entity,
-}
-
-impl Grid {
-    pub(super) fn spawn(builder: &mut Builder, block: Entity, places: usize) -> Self {
-        let row = builder.row(block, LINE_EM);
-        builder.caption(row, "peak by worker (C: compute)", FAINT_TEXT);
-        let sum = builder.free_text(row, "workers/sum", builder.color);
-        let rows = places.div_ceil(IN_A_ROW).max(1);
-        let grid = Node {
-            flex_wrap: FlexWrap::Wrap,
-            align_content: AlignContent::FlexStart,
-            // Before the graph.
-            flex_shrink: 100.0,
-            min_height: builder.px(ROW_EM),
-            overflow: Overflow::clip(),
-            column_gap: builder.px(GAP_EM),
-            row_gap: builder.px(GAP_EM),
-            ..builder.fixed(WIDTH_EM, rows as f32 * ROW_EM)
-        };
-        let grid = builder.node(block, grid, Color::NONE);
-        let cells = (0..rows * IN_A_ROW).map(|place| Cell::spawn(builder, grid, place));
-        let cells = cells.collect();
-        Self {
-            sum,
-            grid,
-            row_pixels: ROW_EM * builder.em,
-            cells,
-            listed: Vec::new(),
-        }
-    }
-
-    pub(super) fn draw(&mut self, painter: &mut Painter, report: &ArenaReport) {
-        let (usage, limit) = (&report.usage, report.settings.worker_limit_bytes);
-        let workers = &usage.workers;
-        painter.text(self.sum, format_args!("sum {}", Bytes(usage.peak_bytes)));
-        self.list(workers);
-        let places = self.places(painter);
-        // All in their own cells, or the last cell for the rest.
-        let shown = match workers.len() <= places {
-            true => self.listed.len(),
-            false => self.listed.len().min(places - 1),
-        };
-        let (listed, rest) = self.listed.split_at(shown);
-        let mut cells = self.cells.iter();
-        for (&index, cell) in listed.iter().zip(&mut cells) {
-            cell.draw_worker(painter, &workers[index], limit);
-        }
-        let bytes: usize = rest.iter().map(|&index| workers[index].peak_bytes).sum();
-        let rest = workers.len() - shown;
-        if rest > 0
-            && let Some(cell) = cells.next()
-        {
-            let text = match bytes {
-                0 => format!("+{rest} idle"),
-                _ => format!("+{rest}: {}", Bytes(bytes)),
+pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
+    let (usage, limit) = (&report.usage, report.settings.worker_limit_bytes);
+    painter.row(|row| {
+        row.free_text("caption", FAINT_TEXT, "peak by worker (C: compute)");
+        let sum = format_args!("sum {}", Bytes(usage.peak_bytes));
+        row.free_text("workers/sum", row.config.text_color, sum);
+    });
+    let places = painter.config.worker_places.unwrap_or_else(default_places);
+    // Each place has nodes of its own, and no screen has room for more.
+    let rows = places.min(MAX_PLACES).div_ceil(IN_A_ROW).max(1);
+    let grid = Node {
+        flex_wrap: FlexWrap::Wrap,
+        align_content: AlignContent::FlexStart,
+        // Before the graph.
+        flex_shrink: 100.0,
+        min_height: painter.px(ROW_EM),
+        overflow: Overflow::clip(),
+        column_gap: painter.px(GAP_EM),
+        row_gap: painter.px(GAP_EM),
+        ..painter.fixed(WIDTH_EM, rows as f32 * ROW_EM)
+    };
+    let grid = painter.part("workers", grid, Color::NONE);
+    // The rows that have room on the screen. The layout rounds to whole pixels.
+    let room = painter.height_of(grid).map_or(rows, |pixels| {
+        let rows_with_room = (pixels + 1.0) / (ROW_EM * painter.config.em());
+        (rows_with_room as usize).clamp(1, rows)
+    });
+    let busy = usage.workers.iter();
+    let busy = busy.filter(|worker| worker.idle_periods <= IDLE_FRAMES);
+    let mut busy: Vec<_> = busy.map(|it| (ShortName::of(&it.name), it)).collect();
+    busy.sort_unstable_by_key(|&(name, _)| name);
+    // All in their own cells, or the last cell for the rest.
+    let shown = match usage.workers.len() <= room * IN_A_ROW {
+        true => busy.len(),
+        false => busy.len().min(room * IN_A_ROW - 1),
+    };
+    let (busy, others) = busy.split_at(shown);
+    let others_bytes: usize = others.iter().map(|(_, worker)| worker.peak_bytes).sum();
+    let rest = usage.workers.len() - shown;
+    painter.inside(grid, |grid| {
+        for place in 0..rows * IN_A_ROW {
+            let Some(&(name, worker)) = busy.get(place) else {
+                let text = match others_bytes {
+                    _ if place > shown || rest == 0 => None,
+                    0 => Some(format!("+{rest} idle")),
+                    _ => Some(format!("+{rest}: {}", Bytes(others_bytes))),
+                };
+                draw_cell(grid, place, text, 0.0, USED);
+                continue;
             };
-            cell.draw(painter, text, 0.0, USED);
+            let (peak, held) = (worker.peak_bytes, worker.held_bytes);
+            let warns = limit.is_some_and(|bytes| is_near(worker, bytes));
+            let (mark, color) = if warns { ("!", WARNING) } else { ("", USED) };
+            let text = format!("{mark}{name} {}", Bytes(peak));
+            let part = percent(peak, limit.unwrap_or(held));
+            draw_cell(grid, place, Some(text), part, color);
         }
-        for cell in cells {
-            painter.text(cell.text, "");
-            painter.width(cell.fill, 0.0);
-            painter.color(cell.track, Color::NONE);
-        }
-    }
-
-    /// Returns the number of cells in the rows that have room on the screen.
-    fn places(&self, painter: &Painter) -> usize {
-        let Some(pixels) = painter.height_of(self.grid) else {
-            return self.cells.len();
-        };
-        // The layout rounds to whole pixels.
-        let rows = (pixels + 1.0) / self.row_pixels;
-        (rows as usize * IN_A_ROW).clamp(IN_A_ROW, self.cells.len())
-    }
-
-    /// Lists the recently busy workers in display order.
-    fn list(&mut self, workers: &[WorkerUsage]) {
-        self.listed.clear();
-        let busy = workers.iter().enumerate();
-        let busy = busy.filter(|(_, worker)| worker.idle_periods <= IDLE_FRAMES);
-        self.listed.extend(busy.map(|(index, _)| index));
-        let name = |&index: &usize| ShortName::of(&workers[index].name);
-        self.listed.sort_unstable_by_key(name);
-    }
+    });
 }
 
-impl Cell {
-    fn spawn(builder: &mut Builder, grid: Entity, place: usize) -> Self {
-        let gaps = GAP_EM * (IN_A_ROW - 1) as f32;
-        let track = Node {
-            overflow: Overflow::clip(),
-            ..builder.fixed((WIDTH_EM - gaps) / IN_A_ROW as f32 - 0.01, LINE_EM)
-        };
-        let track = builder.node(grid, track, Color::NONE);
-        let name = format!("workers/{place}");
-        let fill = builder.fill(track, &name, USED);
-        let text = builder.text(track, &name, CELL_LETTERS, builder.color);
+/// Describes a cell. One without a text is invisible.
+fn draw_cell(grid: &mut Painter, place: usize, text: Option<String>, part: f32, color: Color) {
+    let gaps = GAP_EM * (IN_A_ROW - 1) as f32;
+    let track = Node {
+        overflow: Overflow::clip(),
+        ..grid.fixed((WIDTH_EM - gaps) / IN_A_ROW as f32 - 0.01, LINE_EM)
+    };
+    let track_color = text.as_ref().map_or(Color::NONE, |_| TRACK);
+    let track = grid.part("cell", track, track_color);
+    let name = format_args!("workers/{place}");
+    grid.inside(track, |cell| {
+        cell.fill(name, part, color);
         let over_the_bar = Node {
             position_type: PositionType::Absolute,
-            left: builder.px(LETTER_EM / 3.0),
+            left: cell.px(LETTER_EM / 3.0),
             top: Val::ZERO,
-            ..builder.fixed(CELL_LETTERS * LETTER_EM, LINE_EM)
+            ..cell.fixed(CELL_LETTERS * LETTER_EM, LINE_EM)
         };
-        builder.commands.entity(text).insert(over_the_bar);
-        Self { track, fill, text }
-    }
-
-    fn draw_worker(&self, painter: &mut Painter, worker: &WorkerUsage, limit: Option<usize>) {
-        let WorkerUsage { name, .. } = worker;
-        let peak = worker.peak_bytes;
-        let warns = limit.is_some_and(|bytes| is_near(worker, bytes));
-        let (mark, color) = if warns { ("!", WARNING) } else { ("", USED) };
-        let text = format_args!("{mark}{} {}", ShortName::of(name), Bytes(peak));
-        let part = percent(peak, limit.unwrap_or(worker.held_bytes));
-        self.draw(painter, text, part, color);
-    }
-
-    fn draw(&self, painter: &mut Painter, text: impl fmt::Display, part: f32, color: Color) {
-        painter.text(self.text, text);
-        painter.width(self.fill, part);
-        painter.color(self.fill, color);
-        painter.color(self.track, TRACK);
-    }
+        let color = cell.config.text_color;
+        cell.text(name, over_the_bar, color, text.unwrap_or_default());
+    });
 }
 
 /// The maximum number of letters in a short name, with its number: the bytes need the rest of a cell.
@@ -208,44 +163,5 @@ impl fmt::Display for ShortName<'_> {
         let digits = number.checked_ilog10().map_or(1, |it| it as usize + 1);
         let letters = MAX_LETTERS.saturating_sub(digits).max(1);
         write!(f, "{pool:.letters$}{number}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_short() {
-        for (thread, name) in [
-            ("Compute Task Pool (12)", "C12"),
-            ("Async Compute Task Pool (0)", "A0"),
-            ("IO Task Pool (3)", "IO3"),
-            ("main", "main"),
-            ("Render thread", "Rend"),
-            ("loader (7)", "loa7"),
-            ("loader (1007)", "l1007"),
-            ("Fäden (7)", "Fäd7"),
-            ("(x)", "(x)"),
-            ("", ""),
-        ] {
-            assert_eq!(ShortName::of(thread).to_string(), name);
-        }
-    }
-
-    #[test]
-    fn numbers_are_in_their_order() {
-        let mut names = [
-            "Compute Task Pool (10)",
-            "Compute Task Pool (9)",
-            "main",
-            "IO Task Pool (1)",
-            "Compute Task Pool (1)",
-            "Async Compute Task Pool (2)",
-        ]
-        .map(ShortName::of);
-        names.sort();
-        let short = names.map(|name| name.to_string());
-        assert_eq!(short, ["main", "A2", "C1", "C9", "C10", "IO1"]);
     }
 }

@@ -19,7 +19,7 @@ use bevy_ecs::schedule::{LogLevel, ScheduleBuildSettings, ScheduleLabel, SingleT
 use bevy_ecs::system::RunSystemOnce;
 use bevy_frame_arena::{
     ArenasOf, FixedStep, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaReport,
-    FrameArenaSchedule, FrameArenaSettings, FrameArenas, FrameHandle, LivesFor, PaceEnd,
+    FrameArenaSchedule, FrameArenaSettings, FrameArenas, FrameHandle, LivesFor,
 };
 use static_assertions::assert_impl_all;
 
@@ -156,7 +156,7 @@ fn several_paces_end_in_one_schedule_and_one_pace_in_several() {
     app.add_plugins((
         FrameArenaPacePlugin::<Level>::ending_with(Tick),
         FrameArenaPacePlugin {
-            ends: vec![won.ends[0], PaceEnd::AtEndOf(Lost.intern())],
+            ending_with: vec![Tick.intern(), Lost.intern()],
             ..won
         },
     ));
@@ -172,7 +172,7 @@ fn a_period_may_end_at_the_start_and_at_the_end_of_one_schedule() {
     let mut app = App::new();
     app.init_resource::<Seen>()
         .add_plugins(FrameArenaPacePlugin {
-            ends: vec![both.ends[0], PaceEnd::AtEndOf(Tick.intern())],
+            ending_with: vec![Tick.intern()],
             ..both
         })
         .add_systems(Tick, see::<Tick>("between"));
@@ -330,6 +330,24 @@ fn each_pace_has_its_own_settings_label_and_figures() {
             ("The level arenas", "world"),
         ]
     );
+}
+
+#[test]
+fn names_of_types_become_words_and_prefixes() {
+    struct AITick;
+    struct Wave2Boss<T>(T);
+    struct Öl;
+    fn names<P: 'static>() -> [String; 2] {
+        let plugin = FrameArenaPacePlugin::<P>::by_hand();
+        [plugin.label, plugin.diagnostics_prefix.unwrap()].map(Into::into)
+    }
+    assert_eq!(names::<AITick>(), ["aitick", "aitick_arena"]);
+    assert_eq!(
+        names::<Wave2Boss<Level>>(),
+        ["wave2 boss", "wave2_boss_arena"]
+    );
+    assert_eq!(names::<Öl>(), ["öl", "öl_arena"]);
+    assert_eq!(names::<()>(), ["()", "___arena"]);
 }
 
 #[test]

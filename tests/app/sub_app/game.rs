@@ -61,7 +61,7 @@ pub(crate) fn check_instances(
     extracted: Res<ExtractedInstances>,
     mut checked: ResMut<Checked>,
 ) {
-    let number = frame.frame().unwrap();
+    let number = frame.lease().unwrap().period();
     assert_eq!(extracted.0.len(), OBJECTS);
     for instances in &extracted.0 {
         let data = &frame[instances.handle];

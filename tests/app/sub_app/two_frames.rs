@@ -4,7 +4,7 @@ use bevy_app::{App, Update};
 use bevy_ecs::prelude::*;
 use bevy_frame_arena::{
     ExtractedFrame, FrameArenaPlugin, FrameArenaSettings, FrameArenaSubAppPlugin, FrameArenas,
-    FrameHandle, LivesFor,
+    FrameHandle, FrameLease, LivesFor,
 };
 
 use super::game::{RenderApp, arenas, empty_sub_app, generations, parked};
@@ -52,7 +52,7 @@ fn the_frame_before_resolves_and_costs_one_generation() {
                 assert_eq!(held.get(handle).is_some(), age < frames.max(1));
                 assert_eq!(held.lease_of(handle).is_ok(), age < frames.max(1));
             }
-            assert_eq!(held.frame(), Some(frame));
+            assert_eq!(held.lease().map(FrameLease::period), Some(frame));
             if frame > 4 {
                 assert_eq!((generations(&app), parked(&app)), (all, leased));
             }

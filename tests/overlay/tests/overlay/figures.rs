@@ -176,6 +176,46 @@ fn idle_workers_are_folded_and_come_back() {
     );
 }
 
+#[test]
+fn workers_have_short_names_in_the_order_of_their_numbers() {
+    let config = FrameArenaOverlayConfig {
+        worker_places: Some(PLACES),
+        ..with_details()
+    };
+    let mut app = app(FrameArenaSettings::default(), config);
+    for (thread, bytes) in [
+        ("Compute Task Pool (10)", 16),
+        ("Compute Task Pool (9)", 8),
+        ("main", 8),
+        ("IO Task Pool (1)", 8),
+        ("Async Compute Task Pool (2)", 8),
+        ("Render thread", 8),
+        ("loader (7)", 8),
+        ("loader (1007)", 8),
+        ("Fäden (7)", 8),
+        ("(x)", 8),
+    ] {
+        allocate(&app, thread, &[bytes]);
+    }
+    app.update();
+    let expected = [
+        "(x) 8 B",
+        "Rend 8 B",
+        "main 8 B",
+        "A2 8 B",
+        "C9 8 B",
+        "C10 16 B",
+        "Fäd7 8 B",
+        "IO1 8 B",
+        "loa7 8 B",
+        "l1007 8 B",
+    ];
+    for (place, expected) in expected.into_iter().enumerate() {
+        let cell = text(&mut app, &format!("frame_arena/workers/{place}"));
+        assert_eq!(cell, expected);
+    }
+}
+
 /// Returns a problem and its cure.
 fn problem(app: &mut App, index: usize) -> [String; 2] {
     ["what", "cure"].map(|part| text(app, &format!("frame_arena/problems/{index}/{part}")))

@@ -1,5 +1,6 @@
 //! The overlay, read back from the world: its texts and bars, its layout, and what a pointer does.
 
+mod colors;
 mod figures;
 mod layout;
 mod pointer;
