@@ -123,9 +123,8 @@ pub struct FrameArena {
     highest_peak_bytes: AtomicUsize,
     /// The most bytes that may be in use at once.
     limit_bytes: usize,
-    /// A reset keeps one block of up to this size, which is likely to be in the cache. (Elsewhere, "kept" means
-    /// kept for handles.)
-    kept_bytes: usize,
+    /// A reset keeps one block of up to this size, which is likely to be in the cache.
+    hot_bytes: usize,
     store: StoreOf,
     /// The sites that asked for the arena, with the feature `sites`.
     sites: SiteTable,
@@ -177,7 +176,7 @@ impl FrameArena {
         })?;
         if capacity_bytes > 0 {
             arena.add_block(capacity_bytes)?;
-            arena.kept_bytes = arena.kept_bytes.max(arena.held_bytes());
+            arena.hot_bytes = arena.hot_bytes.max(arena.held_bytes());
         }
         Ok(arena)
     }
@@ -226,7 +225,7 @@ impl FrameArena {
             peak_bytes: AtomicUsize::new(0),
             highest_peak_bytes: AtomicUsize::new(0),
             limit_bytes: settings.worker_limit_bytes.unwrap_or(usize::MAX),
-            kept_bytes: store.sizes().first_bytes(),
+            hot_bytes: store.sizes().first_bytes(),
             store,
             sites: SiteTable::default(),
             _bound: ThreadBound::new(),

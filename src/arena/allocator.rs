@@ -111,7 +111,7 @@ impl FrameArena {
         // The old and the new allocation were in use at once.
         self.note_peak(self.used_now());
         // The caller gives up `block`, which is often the last allocation in the block that was left.
-        let limits = (self.kept_bytes, self.limit_bytes);
+        let limits = (self.hot_bytes, self.limit_bytes);
         let emptied = self.chain.free_left(&self.cursor, block, old_bytes, limits);
         if let Some(emptied) = emptied {
             self.store.returning().put(emptied);

@@ -104,14 +104,14 @@ impl Chain {
     /// Frees the old memory of a list that has moved to the active block, if it is the newest allocation in the
     /// block that was active before.
     ///
-    /// Returns that block if it is now empty and larger than `kept_bytes`, so that a growing list holds only
+    /// Returns that block if it is now empty and larger than `hot_bytes`, so that a growing list holds only
     /// its last block. At most `limit_bytes` may be used in all blocks together.
     pub(super) fn free_left(
         &self,
         cursor: &Cursor,
         allocation: NonNull<u8>,
         bytes: usize,
-        (kept_bytes, limit_bytes): (usize, usize),
+        (hot_bytes, limit_bytes): (usize, usize),
     ) -> Option<Block> {
         self.with(|blocks| {
             let left = blocks.second_mut()?;
@@ -126,7 +126,7 @@ impl Chain {
             // The block's own pointer may also access the padding.
             let freed = left.start().wrapping_add(used_bytes - bytes);
             poison::mark_dead(freed, bytes);
-            let emptied = if bytes < used_bytes || left.bytes() <= kept_bytes {
+            let emptied = if bytes < used_bytes || left.bytes() <= hot_bytes {
                 self.leave(left, used_bytes - bytes);
                 None
             } else {
@@ -156,13 +156,13 @@ impl Chain {
         cursor.leave();
     }
 
-    /// Keeps the largest block of at most `kept_bytes`, and rewinds to its start. Passes all others to `take`,
+    /// Keeps the largest block of at most `hot_bytes`, and rewinds to its start. Passes all others to `take`,
     /// the active one first.
     pub(super) fn return_to_one(
         &mut self,
         cursor: &mut Cursor,
         limit_bytes: usize,
-        kept_bytes: usize,
+        hot_bytes: usize,
         mut take: impl FnMut(Block),
     ) {
         let blocks = self.blocks.get_mut();
@@ -172,7 +172,7 @@ impl Chain {
         let mut kept: Option<Block> = None;
         blocks.drain(|block| {
             let is_larger = kept.as_ref().is_none_or(|it| it.bytes() < block.bytes());
-            let other = match block.bytes() <= kept_bytes && is_larger {
+            let other = match block.bytes() <= hot_bytes && is_larger {
                 true => kept.replace(block),
                 false => Some(block),
             };

@@ -125,8 +125,8 @@ impl FrameArena {
     /// Whether the arena holds more than the block that a reset keeps.
     #[inline]
     pub(super) fn has_blocks_to_spare(&self) -> bool {
-        // Under a budget, several blocks together may have fewer than `kept_bytes`.
-        self.chain.len() > 1 || self.chain.held_bytes() > self.kept_bytes
+        // Under a budget, several blocks together may have fewer than `hot_bytes`.
+        self.chain.len() > 1 || self.chain.held_bytes() > self.hot_bytes
     }
 
     /// Drops shared values, marks used memory as dead, and gives back all blocks except one.
@@ -141,7 +141,7 @@ impl FrameArena {
             let mut to = self.store.returning();
             let take = |block| to.put(block);
             self.chain
-                .return_to_one(&mut self.cursor, self.limit_bytes, self.kept_bytes, take);
+                .return_to_one(&mut self.cursor, self.limit_bytes, self.hot_bytes, take);
         }
         *self.needs_cleanup.get_mut() = marks_dead(self.fill_recycled);
         self.rewind(stamp::after(self.stamp));

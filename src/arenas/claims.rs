@@ -1,5 +1,5 @@
 //! Slots that belong to one thread each for a period, and a list of the claimed ones.
-#![expect(unsafe_code, reason = "walks a list of places that it owns")]
+#![expect(unsafe_code, reason = "walks a list of slots that it owns")]
 
 use std::cell::Cell;
 use std::iter::successors;
@@ -17,27 +17,27 @@ use super::thread::{self, NOBODY, ThreadToken};
 /// `ThreadLocal` reuses the slot of an ended thread for a new one, while destructors of the ended thread's
 /// locals may still use it. Therefore the slot itself does not prove ownership, but the claim does.
 pub(super) struct Claims<T: Send> {
-    places: ThreadLocal<Place<T>>,
+    slots: ThreadLocal<ClaimSlot<T>>,
     /// The first slot for threads whose thread locals are being destroyed.
-    late: OnceLock<Box<Place<T>>>,
+    late: OnceLock<Box<ClaimSlot<T>>>,
     /// The slot that was claimed last. Each slot links to the one claimed before it, so that the end of a
     /// period visits only the slots used in it.
-    last: Linked<Place<T>>,
+    last: Linked<ClaimSlot<T>>,
 }
 
 /// A slot. It belongs to the first thread that claims it in a period.
-struct Place<T> {
+struct ClaimSlot<T> {
     value: T,
     owner: AtomicU64,
-    claimed_before: AtomicPtr<Place<T>>,
+    claimed_before: AtomicPtr<ClaimSlot<T>>,
     /// The next slot to try, for a thread that finds this one claimed by another.
-    next: OnceLock<Box<Place<T>>>,
+    next: OnceLock<Box<ClaimSlot<T>>>,
 }
 
 impl<T: Send + Sync> Claims<T> {
     pub(super) fn new() -> Self {
         Self {
-            places: ThreadLocal::new(),
+            slots: ThreadLocal::new(),
             late: OnceLock::new(),
             last: Linked::new(),
         }
@@ -47,39 +47,39 @@ impl<T: Send + Sync> Claims<T> {
     ///
     /// `prepare` is called with a newly claimed value, before other threads can see it in the list.
     pub(super) fn claim(&self, make: impl Fn() -> T, prepare: impl FnOnce(&T)) -> &T {
-        let make = || Place::new(make());
-        let mut place = self.first_place(make);
+        let make = || ClaimSlot::new(make());
+        let mut slot = self.first_slot(make);
         let token = thread::current_token();
         loop {
-            match place.claim_for(token) {
+            match slot.claim_for(token) {
                 Claim::Made => break,
-                Claim::Held => return &place.value,
-                Claim::Refused => place = get_or_make(&place.next, make),
+                Claim::Held => return &slot.value,
+                Claim::Refused => slot = get_or_make(&slot.next, make),
             }
         }
         // A claim that is not in the list would never be released, so it ends here if `prepare` panics.
-        let claim = EndClaim(&place.owner);
-        prepare(&place.value);
+        let claim = EndClaim(&slot.owner);
+        prepare(&slot.value);
         mem::forget(claim);
-        self.last.add(ptr::from_ref(place).cast_mut(), |last| {
-            place.claimed_before.store(last, Relaxed);
+        self.last.add(ptr::from_ref(slot).cast_mut(), |last| {
+            slot.claimed_before.store(last, Relaxed);
         });
-        &place.value
+        &slot.value
     }
 
     /// Returns the slot at which the calling thread starts its search.
-    fn first_place(&self, make: impl Fn() -> Place<T>) -> &Place<T> {
-        if self.places.get().is_none() && !ENDING.get() {
+    fn first_slot(&self, make: impl Fn() -> ClaimSlot<T>) -> &ClaimSlot<T> {
+        if self.slots.get().is_none() && !ENDING.get() {
             // With thread_local 1.1.10, `get_or` panics if thread_local's own thread local was destroyed
             // before this crate was used on the thread. Within a destructor, the panic would abort the
             // process.
-            let _refused = catch_unwind(AssertUnwindSafe(|| _ = self.places.get_or(&make)));
+            let _refused = catch_unwind(AssertUnwindSafe(|| _ = self.slots.get_or(&make)));
             let _registered = ENDS.try_with(|_| ());
         }
         // The result of `get_or` is not used: in thread_local 1.1.10, the reference to a new value is derived
         // from a `&mut`, and must not be used after the value was read in another way.
-        let place = self.places.get();
-        place.unwrap_or_else(|| get_or_make(&self.late, make))
+        let slot = self.slots.get();
+        slot.unwrap_or_else(|| get_or_make(&self.late, make))
     }
 
     /// Returns the claimed values, with the threads that own them.
@@ -87,35 +87,35 @@ impl<T: Send + Sync> Claims<T> {
         // SAFETY:
         // - `claim` stored the pointer, from a reference to a slot of this list;
         // - slots stay in place until the list is dropped, and are never borrowed mutably.
-        let place_at = |pointer: *mut Place<T>| unsafe { pointer.as_ref() };
-        successors(place_at(self.last.last()), move |place| {
-            place_at(place.claimed_before.load(Relaxed))
+        let slot_at = |pointer: *mut ClaimSlot<T>| unsafe { pointer.as_ref() };
+        successors(slot_at(self.last.last()), move |slot| {
+            slot_at(slot.claimed_before.load(Relaxed))
         })
-        .map(|place| (place.owner.load(Relaxed), &place.value))
+        .map(|slot| (slot.owner.load(Relaxed), &slot.value))
     }
 
     /// Returns all values, including those of ended threads.
     pub(super) fn all(&self) -> impl Iterator<Item = &T> {
-        let late = self.late.get().map(|place| &**place);
-        self.places
+        let late = self.late.get().map(|slot| &**slot);
+        self.slots
             .iter()
             .chain(late)
-            .flat_map(|place| successors(Some(place), |place| place.next.get().map(|next| &**next)))
-            .map(|place| &place.value)
+            .flat_map(|slot| successors(Some(slot), |slot| slot.next.get().map(|next| &**next)))
+            .map(|slot| &slot.value)
     }
 
     pub(super) fn release_all(&mut self) {
         let mut last = self.last.last_mut();
         // SAFETY: as in `claimed`.
-        while let Some(place) = unsafe { last.as_ref() } {
-            place.owner.store(NOBODY, Relaxed);
-            last = place.claimed_before.load(Relaxed);
+        while let Some(slot) = unsafe { last.as_ref() } {
+            slot.owner.store(NOBODY, Relaxed);
+            last = slot.claimed_before.load(Relaxed);
         }
         self.last.clear();
     }
 }
 
-impl<T> Place<T> {
+impl<T> ClaimSlot<T> {
     fn new(value: T) -> Self {
         Self {
             value,
@@ -154,7 +154,10 @@ impl Drop for Ends {
 /// Returns the slot in a cell, and makes it if there is none.
 ///
 /// `get_or_init` must not be used: `make` calls the global allocator, which may re-enter this function.
-fn get_or_make<T>(cell: &OnceLock<Box<Place<T>>>, make: impl Fn() -> Place<T>) -> &Place<T> {
+fn get_or_make<T>(
+    cell: &OnceLock<Box<ClaimSlot<T>>>,
+    make: impl Fn() -> ClaimSlot<T>,
+) -> &ClaimSlot<T> {
     if cell.get().is_none() {
         // If the cell was set in the meantime, the new slot is dropped.
         drop(cell.set(Box::new(make())));
@@ -162,12 +165,12 @@ fn get_or_make<T>(cell: &OnceLock<Box<Place<T>>>, make: impl Fn() -> Place<T>) -
     cell.get().expect("it was just set")
 }
 
-impl<T> Drop for Place<T> {
+impl<T> Drop for ClaimSlot<T> {
     fn drop(&mut self) {
         // A loop, because dropping a long chain by recursion would overflow the stack.
         let mut next = self.next.take();
-        while let Some(mut place) = next {
-            next = place.next.take();
+        while let Some(mut slot) = next {
+            next = slot.next.take();
         }
     }
 }
@@ -234,10 +237,10 @@ mod tests {
 
     #[test]
     fn a_long_chain_of_places_is_dropped_without_recursion() {
-        let first = Place::new(0);
-        let places = if cfg!(miri) { 100 } else { 200_000 };
-        (1..places).fold(&first, |last, number| {
-            get_or_make(&last.next, || Place::new(number))
+        let first = ClaimSlot::new(0);
+        let slots = if cfg!(miri) { 100 } else { 200_000 };
+        (1..slots).fold(&first, |last, number| {
+            get_or_make(&last.next, || ClaimSlot::new(number))
         });
         drop(first);
     }

@@ -67,7 +67,7 @@ impl Worker {
 }
 
 /// Two threads claim, although they have the same place in the table, and look at the list. In the next period,
-/// the places belong to whoever comes first.
+/// the slots belong to whoever comes first.
 fn claims() {
     let mut claims = Arc::new(Claims::<Worker>::new());
     let owners = [(); 2].map(|()| {
