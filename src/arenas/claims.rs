@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_of_places_is_dropped_without_recursion() {
+    fn a_long_chain_of_slots_is_dropped_without_recursion() {
         let first = ClaimSlot::new(0);
         let slots = if cfg!(miri) { 100 } else { 200_000 };
         (1..slots).fold(&first, |last, number| {
