@@ -377,7 +377,7 @@ impl Way for OurCells {
         self.arenas.swap();
         let cell_of = scene.cell_of();
         let agents = self.arenas.collector();
-        scene.for_each_chunk(|chunk| agents.batch().extend(chunk.iter().copied()));
+        scene.for_each_chunk(|chunk| agents.batch().extend_from_slice(chunk));
         let cells = scene.shape.cells() as usize;
         self.cells = agents.share_cells(cells, |agent| cell_of(agent) as usize);
     }
@@ -403,7 +403,7 @@ impl Way for OurMap {
     fn build(&mut self, scene: &Scene) {
         self.arenas.swap();
         let agents = self.arenas.collector();
-        scene.for_each_chunk(|chunk| agents.batch().extend(chunk.iter().copied()));
+        scene.for_each_chunk(|chunk| agents.batch().extend_from_slice(chunk));
         self.cells = agents.share_cell_map(scene.cell_of());
     }
 
@@ -454,7 +454,7 @@ impl Way for OurSort {
     fn build(&mut self, scene: &Scene) {
         self.arenas.swap();
         let agents = self.arenas.collector();
-        scene.for_each_chunk(|chunk| agents.batch().extend(chunk.iter().copied()));
+        scene.for_each_chunk(|chunk| agents.batch().extend_from_slice(chunk));
         self.list = agents.share_sorted_by_key(shuffled);
     }
 

@@ -20,7 +20,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use self::batch::Batch;
-use self::batch::{Header, Kind, Part};
+use self::batch::{Header, Kind};
 pub use self::cell_map::CellMap;
 pub use self::cells::Cells;
 pub use self::gather::GatherInto;
@@ -182,12 +182,6 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         self.try_direct()?.try_push(value)
     }
 
-    /// Reads all elements. Within a batch they are in the order of the pushes; the order of the batches is
-    /// arbitrary.
-    pub fn iter(&mut self) -> impl Iterator<Item = &T> {
-        self.parts().flat_map(|part| part.slices()).flatten()
-    }
-
     /// Makes a header in the calling thread's arena and adds it to the list.
     #[cfg_attr(feature = "sites", track_caller)]
     fn try_register(&self, kind: Kind) -> Result<&Header<T>, ArenaError> {
@@ -236,13 +230,6 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     fn batches(&mut self) -> impl Iterator<Item = &Header<T>> {
         // SAFETY: as above. `&mut self` gives exclusive access to the `Cell`s of all batches.
         unsafe { headers(self.registered.last_mut()) }
-    }
-
-    /// Returns the batches with elements, the last one first.
-    fn parts(&mut self) -> impl Iterator<Item = Part<'_, T>> {
-        // SAFETY: the collector is borrowed exclusively.
-        self.batches()
-            .filter_map(|batch| unsafe { Part::new(batch) })
     }
 }
 

@@ -54,6 +54,34 @@ impl<'c, T> Batch<'c, T> {
     pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
         self.header.0.try_push(value)
     }
+
+    /// Adds copies of the elements of a slice: with one `memcpy`, if there is memory for all of them in one piece.
+    ///
+    /// # Panics
+    /// If the arena is out of memory or over a limit; elements added before that stay.
+    ///
+    /// ```
+    /// # use bevy_frame_arena::FrameArenas;
+    /// # let arenas = FrameArenas::default();
+    /// let collector = arenas.collector();
+    /// collector.batch().extend_from_slice(&[3, 1, 2]);
+    /// assert_eq!(arenas[collector.share_sorted()], [1, 2, 3]);
+    /// ```
+    #[track_caller]
+    pub fn extend_from_slice(&mut self, values: &[T])
+    where
+        T: Copy,
+    {
+        let header = self.header.0;
+        header.reserve(values.len());
+        let (first, others) = values.split_at(values.len().min(header.room().unwrap_or(0)));
+        let end = header.end.get();
+        // SAFETY: there is room for these elements, and nobody else can read or write it.
+        unsafe { ptr::copy_nonoverlapping(first.as_ptr(), end, first.len()) };
+        // SAFETY: as above, so the sum is at most the limit.
+        header.end.set(unsafe { end.add(first.len()) });
+        others.iter().for_each(|value| header.push(*value));
+    }
 }
 
 impl<T> Extend<T> for Batch<'_, T> {
@@ -107,45 +135,6 @@ pub(super) enum Kind {
     Any,
     /// The collector's own `push`.
     Direct,
-}
-
-/// A batch with elements. Its collector is borrowed exclusively during `'c`, so nothing is added meanwhile.
-pub(super) struct Part<'c, T> {
-    batch: &'c Header<T>,
-    pub(super) first: &'c T,
-    /// The last element of the first segment.
-    pub(super) last: &'c T,
-    /// The sorted run that it belongs to, and its position among all parts.
-    pub(super) run: (usize, usize),
-}
-
-impl<'c, T> Part<'c, T> {
-    /// Returns the batch, if it has elements.
-    ///
-    /// # Safety
-    /// The collector of the batch must be borrowed exclusively during `'c`.
-    pub(super) unsafe fn new(batch: &'c Header<T>) -> Option<Self> {
-        let segment = batch.slices().next()?;
-        // SAFETY: the elements were written, and are not changed, moved or dropped during `'c`.
-        let segment = unsafe { segment.as_ref() };
-        let (first, last) = (segment.first()?, segment.last()?);
-        Some(Self {
-            batch,
-            first,
-            last,
-            run: (0, 0),
-        })
-    }
-
-    /// Returns the elements, in the order they were pushed, one slice for each segment.
-    pub(super) fn slices(&self) -> impl Iterator<Item = &'c [T]> + use<'c, T> {
-        // SAFETY: as in `new`, whose contract holds during `'c`.
-        self.batch.slices().map(|slice| unsafe { slice.as_ref() })
-    }
-
-    pub(super) fn kind(&self) -> Kind {
-        self.batch.kind
-    }
 }
 
 type Link<T> = Option<NonNull<Segment<T>>>;
@@ -223,12 +212,16 @@ impl<T> Header<T> {
         }
     }
 
+    /// Returns how many elements fit into the last segment, unless they are zero-sized.
+    fn room(&self) -> Option<usize> {
+        let bytes = self.limit.get().addr() - self.end.get().addr();
+        bytes.checked_div(size_of::<T>())
+    }
+
     /// Makes room for `len` elements in one segment, if there is memory. If they do not fit into the last one, it
     /// stays as it is.
     fn reserve(&self, len: usize) {
-        let bytes = self.limit.get().addr() - self.end.get().addr();
-        let room = bytes.checked_div(size_of::<T>());
-        if room.is_some_and(|room| room < len) {
+        if self.room().is_some_and(|room| room < len) {
             // Not less than usual: otherwise short iterators would get a segment each.
             let len = len.max(self.next_len());
             // If it is refused, the elements are pushed one by one.

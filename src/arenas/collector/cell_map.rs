@@ -179,15 +179,11 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     {
         let arenas = self.arenas;
         let (arena, scratch) = (arenas.local(), arenas.scratch());
-        let len = self.try_count_in_cells()?;
+        let len = self.try_len()?;
         let mut slots = scratch.vec();
         slots.try_resize(slots_for(len).min(FIRST_SLOTS), 0_u32)?;
-        let mut seen = 0;
-        let mut keys = scratch.vec();
-        let mut ends = scratch.vec();
-        ends.try_push(0)?;
-        let mut list = arena.vec();
-        self.try_gather_cells(&mut list, &mut ends, |value, ends| {
+        let (mut seen, mut keys, mut ends) = (0, scratch.vec(), scratch.vec());
+        let mut list = self.try_gather_cells(&mut ends, |value, ends| {
             let key = key_of(value);
             seen += 1;
             match find(&slots, &keys, &key) {
@@ -207,12 +203,14 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                 }
             }
         })?;
-        finish(&mut list, &ends);
-        let ends = arena.try_share_slice_copy(&ends)?;
+        let mut bounds = arena.try_vec_with_capacity(ends.len() + 1)?;
+        bounds.push(0);
+        bounds.extend_from_slice(&ends);
+        finish(&mut list, &bounds);
         let mut shared = arena.try_boxed(CellMap {
             keys: Within(FrameHandle::default()),
             slots: Within(arena.try_share_slice_copy(&slots)?),
-            cells: Cells::new(ends),
+            cells: Cells::new(bounds.try_share()?),
         })?;
         let mut own_keys = arena.try_vec_with_capacity(keys.len())?;
         own_keys.append(&mut keys);
