@@ -328,12 +328,11 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         let mut ends = arena.vec();
         let with_zero = cells.checked_add(1).ok_or(too_long::<u32>(cells))?;
         ends.try_resize(with_zero, 0)?;
-        let mut list = self.try_gather_cells(&mut &mut ends[1..], |value, ends| {
-            match cell_of(value) {
+        let mut list =
+            self.try_gather_cells(&mut &mut ends[1..], |value, ends| match cell_of(value) {
                 cell if cell < ends.len() => Ok(cell),
                 cell => Err(ArenaError::NoSuchCell { cell, cells }),
-            }
-        })?;
+            })?;
         finish(&mut list, &ends);
         let mut shared = arena.try_boxed(Cells::new(ends.try_share()?))?;
         shared.set_elements(list.try_share()?);

@@ -273,7 +273,11 @@ impl<'a, T: Send> FrameCollector<'a, T> {
                 let values = unsafe { values.as_ref() };
                 let place = (0, parts.len());
                 let kind = batch.kind;
-                parts.try_push(Part { values, kind, place })?;
+                parts.try_push(Part {
+                    values,
+                    kind,
+                    place,
+                })?;
             }
         }
         if parts.iter().any(|part| matches!(part.kind, Kind::At(_))) {
