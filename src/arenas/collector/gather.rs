@@ -8,7 +8,7 @@ use std::ops::DerefMut;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use super::batch::{Header, Kind};
+use super::batch::{Kind, Segment};
 use super::{FrameCollector, drop_each};
 use crate::arena::{FrameArena, too_long};
 use crate::containers::FrameVec;
@@ -255,7 +255,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Returns the number of elements.
     pub(super) fn try_len(&mut self) -> Result<usize, ArenaError> {
-        let mut lens = self.batches().flat_map(Header::slices).map(NonNull::len);
+        let mut lens = self.batches().flat_map(Segment::slices).map(NonNull::len);
         let len = lens.try_fold(0, usize::checked_add);
         len.ok_or_else(|| too_long::<T>(usize::MAX))
     }
