@@ -172,25 +172,36 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn push(&self, value: T) {
-        or_fail(self.try_push(value));
+        let segment = or_fail(self.try_direct());
+        // SAFETY: it has room.
+        unsafe { segment.put(value) };
     }
 
     /// Adds as [`push`](Self::push) does, or returns an error and drops the element.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
-        // SAFETY:
-        // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
-        //   this type that belongs to this thread;
-        // - it stays in place while the arenas are borrowed.
-        let last = last_used(self.id).map(|last| unsafe { &*last.cast::<Segment<T>>() });
-        let segment = match last.filter(|last| !last.is_full()) {
-            Some(segment) => segment,
-            None => self.try_find_direct()?,
-        };
-        // SAFETY: there is room.
+        let segment = self.try_direct()?;
+        // SAFETY: it has room.
         unsafe { segment.put(value) };
         Ok(())
+    }
+
+    /// Returns the last segment of the calling thread's batch for `push`. It has room.
+    #[inline]
+    #[cfg_attr(feature = "sites", track_caller)]
+    fn try_direct(&self) -> Result<&Segment<T>, ArenaError> {
+        if let Some(last) = last_used(self.id) {
+            // SAFETY:
+            // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
+            //   this type that belongs to this thread;
+            // - it stays in place while the arenas are borrowed.
+            let last = unsafe { &*last.cast::<Segment<T>>() };
+            if !last.is_full() {
+                return Ok(last);
+            }
+        }
+        self.try_find_direct()
     }
 
     /// Makes a batch in the calling thread's arena and adds it to the list.
@@ -206,7 +217,6 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         Ok(new)
     }
 
-    /// Returns a segment of the calling thread's batch for `push`, which has room.
     #[cold]
     #[inline(never)]
     #[cfg_attr(feature = "sites", track_caller)]
