@@ -182,7 +182,9 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         let len = self.try_len()?;
         let mut slots = scratch.vec();
         slots.try_resize(slots_for(len).min(FIRST_SLOTS), 0_u32)?;
-        let (mut seen, mut keys, mut ends) = (0, scratch.vec(), scratch.vec());
+        // With room for all cells of this table, it does not grow beside the keys, which would move both.
+        let mut ends = scratch.try_vec_with_capacity(slots.len() / 2)?;
+        let (mut seen, mut keys) = (0, scratch.vec());
         let mut list = self.try_gather_cells(&mut ends, |value, ends| {
             let key = key_of(value);
             seen += 1;
