@@ -106,7 +106,9 @@ fn a_slice_is_added_as_far_as_there_is_memory() {
         });
         let collector = arenas.collector();
         let mut batch = collector.batch();
+        let others = arenas.local().alloc([7; 8]);
         let is_refused = panics(|| batch.extend_from_slice(&(0..200_u64).collect::<Vec<_>>()));
+        assert_eq!(*others, [7; 8]);
         let mut list = Vec::new();
         collector.gather_into(&mut list);
         assert!(list.iter().copied().eq(0..list.len() as u64));
