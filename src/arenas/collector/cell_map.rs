@@ -212,12 +212,15 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         let mut shared = arena.try_boxed(CellMap {
             keys: Within(FrameHandle::default()),
             slots: Within(arena.try_share_slice_copy(&slots)?),
-            cells: Cells::new(bounds.try_share()?),
+            cells: Cells {
+                elements: Within(FrameHandle::default()),
+                ends: Within(bounds.try_share()?),
+            },
         })?;
         let mut own_keys = arena.try_vec_with_capacity(keys.len())?;
         own_keys.append(&mut keys);
         shared.keys = Within(own_keys.try_share()?);
-        shared.cells.set_elements(list.try_share()?);
+        shared.cells.elements = Within(list.try_share()?);
         shared.try_share()
     }
 }
