@@ -145,36 +145,39 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         let mut parts = self.try_list(&scratch)?;
         let room = target.try_room(len)?;
         let mut is_reversed = false;
-        let order = match &mut compare {
-            None => Order::OfParts,
+        let merged = match &mut compare {
+            None => Some(scratch.vec()),
             Some(compare) => {
                 // The first part whose first and last elements differ determines the direction.
                 let mut directions = parts.iter().map(|part| compare(part.first(), part.last()));
                 is_reversed = directions.find(|it| it.is_ne()) == Some(Ordering::Greater);
                 // One closure for both directions would test the direction at each comparison.
                 if is_reversed {
-                    try_order(&mut parts, len, &scratch, &mut |a, b| compare(b, a))?
+                    try_merge(&mut parts, len, &scratch, &mut |a, b| compare(b, a))?
                 } else {
-                    try_order(&mut parts, len, &scratch, compare)?
+                    try_merge(&mut parts, len, &scratch, compare)?
                 }
             }
         };
         let mut rest = &mut room[..];
-        if let Order::Merged(values) = &order {
-            for value in values {
-                // SAFETY: a merge of lists has each of their elements once, whatever `compare` returns, and the
-                // batches are forgotten below.
-                rest = unsafe { move_slice(slice::from_ref(*value), rest) };
+        match merged.as_deref() {
+            Some(values @ [_, ..]) => {
+                for value in values {
+                    // SAFETY: a merge of lists has each of their elements once, whatever `compare` returns, and the
+                    // batches are forgotten below.
+                    rest = unsafe { move_slice(slice::from_ref(*value), rest) };
+                }
             }
-        } else {
-            for part in &parts {
-                // SAFETY: sorting the parts has neither lost nor repeated any, and the batches are forgotten below.
-                rest = unsafe { move_slice(part.values, rest) };
+            _ => {
+                for part in &parts {
+                    // SAFETY: sorting the parts has neither lost nor repeated any, and the batches are forgotten below.
+                    rest = unsafe { move_slice(part.values, rest) };
+                }
             }
         }
         assert!(rest.is_empty(), "there is an element for each slot");
-        let is_sorted = !matches!(order, Order::Unknown);
-        drop(order);
+        let is_sorted = merged.is_some();
+        drop(merged);
         drop(parts);
         drop(scratch);
         // From here on, their new owner drops the elements.
@@ -305,34 +308,6 @@ impl<'c, T> Part<'c, T> {
     }
 }
 
-/// The state of the order, before the elements move.
-enum Order<'s, T> {
-    /// The elements are in order if the parts are copied one after the other.
-    OfParts,
-    /// References to all elements, in order.
-    Merged(FrameVec<'s, &'s T>),
-    /// A part is not sorted itself, or there are too many runs to merge.
-    Unknown,
-}
-
-/// Orders the parts so that they form few sorted runs, and merges the runs.
-///
-/// The batches of a `par_iter` are usually parts of one sorted or reversed list, e.g. of entities in the order
-/// of a query. Ordered by their first elements, they form that list again. With several archetypes, each
-/// archetype is a sorted run.
-fn try_order<'s, T>(
-    parts: &mut [Part<'s, T>],
-    len: usize,
-    scratch: &'s FrameArena,
-    compare: &mut impl FnMut(&T, &T) -> Ordering,
-) -> Result<Order<'s, T>, ArenaError> {
-    Ok(match sort_parts(parts, compare) {
-        Some(0 | 1) => Order::OfParts,
-        Some(_) => Order::Merged(try_merge(parts, len, scratch, compare)?),
-        None => Order::Unknown,
-    })
-}
-
 /// Orders the parts so that they form few sorted runs, and returns the number of runs. Returns `None` if a part
 /// is not sorted, or if there are more than [`MERGED_RUNS`].
 fn sort_parts<T>(
@@ -359,45 +334,42 @@ fn sort_parts<T>(
     Some(count)
 }
 
-/// Merges sorted runs, and returns references to the elements in order.
+/// Orders the parts so that they form few sorted runs, and merges the runs. Returns references to the elements in
+/// order, or an empty list if they are in order one part after the other. Returns `None` if a part is not sorted, or
+/// if there are too many runs.
+///
+/// The batches of a `par_iter` are usually parts of one sorted or reversed list, e.g. of entities in the order
+/// of a query. Ordered by their first elements, they form that list again. With several archetypes, each
+/// archetype is a sorted run.
 fn try_merge<'s, T>(
-    parts: &[Part<'s, T>],
+    parts: &mut [Part<'s, T>],
     len: usize,
     scratch: &'s FrameArena,
     compare: &mut impl FnMut(&T, &T) -> Ordering,
-) -> Result<FrameVec<'s, &'s T>, ArenaError> {
-    let mut from = scratch.try_vec_with_capacity::<&T>(len)?;
-    let mut ends = scratch.try_vec_with_capacity(MERGED_RUNS)?;
+) -> Result<Option<FrameVec<'s, &'s T>>, ArenaError> {
+    match sort_parts(parts, compare) {
+        None => return Ok(None),
+        Some(0 | 1) => return Ok(Some(scratch.vec())),
+        Some(_) => {}
+    }
+    let mut merged = scratch.try_vec_with_capacity::<&T>(len)?;
+    let mut others = scratch.try_vec_with_capacity::<&T>(len)?;
     for run in parts.chunk_by(|a, b| a.place.0 == b.place.0) {
-        run.iter().for_each(|part| from.extend(part.values));
-        ends.push(from.len());
-    }
-    let mut to = scratch.try_vec_with_capacity::<&T>(len)?;
-    while ends.len() > 1 {
-        let mut start = 0;
-        for pair in ends.chunks(2) {
-            let (middle, end) = (pair[0], pair[pair.len() - 1]);
-            let (mut left, mut right) = (&from[start..middle], &from[middle..end]);
-            while let ([a, after_a @ ..], [b, after_b @ ..]) = (left, right) {
-                if compare(b, a).is_lt() {
-                    to.push(*b);
-                    right = after_b;
-                } else {
-                    to.push(*a);
-                    left = after_a;
-                }
+        mem::swap(&mut merged, &mut others);
+        merged.clear();
+        let mut rest = &others[..];
+        for value in run.iter().flat_map(|part| part.values) {
+            while let [other, after @ ..] = rest
+                && compare(value, other).is_ge()
+            {
+                merged.push(*other);
+                rest = after;
             }
-            to.extend_from_slice(left);
-            to.extend_from_slice(right);
-            start = end;
+            merged.push(value);
         }
-        let runs = ends.len().div_ceil(2);
-        (0..runs).for_each(|run| ends[run] = ends[(2 * run + 1).min(ends.len() - 1)]);
-        ends.truncate(runs);
-        mem::swap(&mut from, &mut to);
-        to.clear();
+        merged.extend_from_slice(rest);
     }
-    Ok(from)
+    Ok(Some(merged))
 }
 
 /// Copies the elements to the first slots, and returns the other slots.
