@@ -28,11 +28,12 @@ pub(crate) fn limit(scene: &str, way: &str) -> f64 {
         CELLS => 0.53,
         CELLS_PUSHED => 0.65,
         CELL_MAP if scene.starts_with("5000 agents, 100000 cells") => 0.62,
-        CELL_MAP if scene.contains("100000 cells") && !scene.starts_with("look-up") => 1.06,
+        // Valgrind counts the table that is cleared by bytes: a megabyte of it. In time it is ahead.
+        CELL_MAP if scene.contains("100000 cells") && !scene.starts_with("look-up") => 1.14,
         CELL_MAP if !scene.starts_with("look-up") => 1.1,
         // A slot, a key and two ends for each cell; in time it is ahead.
         CELL_MAP if scene.starts_with("look-up") && scene.contains("1620 cells") => 1.1,
-        CELL_MAP if scene.starts_with("look-up") => 1.01,
+        CELL_MAP if scene.starts_with("look-up") => 0.95,
         SORTED => 1.02,
         COLLECTED | SHARED => 1.01,
         _ => f64::INFINITY,

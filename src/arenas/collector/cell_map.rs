@@ -14,9 +14,12 @@ use crate::containers::{FrameVec, or_fail};
 use crate::error::ArenaError;
 use crate::handles::FrameHandle;
 
-/// The slots of a new table, which fit into the first-level cache; a power of two. At least half of all slots stay
-/// empty.
+/// The slots of a new table, which fit into the first-level cache; a power of two.
 const FIRST_SLOTS: usize = 8192;
+
+/// The fewest slots for each key. Most keys are then in the first slot, or found to be missing there: a processor
+/// that predicts otherwise loses more time than a smaller table saves.
+const SLOTS_PER_KEY: usize = 4;
 
 /// Elements in one list for each key: made by [`FrameCollector::share_cell_map`].
 ///
@@ -183,7 +186,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         let mut slots = scratch.vec();
         slots.try_resize(slots_for(len).min(FIRST_SLOTS), 0_u32)?;
         // With room for all cells of this table, it does not grow beside the keys, which would move both.
-        let mut ends = scratch.try_vec_with_capacity(slots.len() / 2)?;
+        let mut ends = scratch.try_vec_with_capacity(slots.len() / SLOTS_PER_KEY)?;
         let (mut seen, mut keys) = (0, scratch.vec());
         let mut list = self.try_gather_cells(&mut ends, |value, ends| {
             let key = key_of(value);
@@ -195,7 +198,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                     ends.try_push(0)?;
                     keys.try_push(key)?;
                     slots[slot] = keys.len() as u32;
-                    if 2 * keys.len() > slots.len() {
+                    if SLOTS_PER_KEY * keys.len() > slots.len() {
                         // If new keys come as often as so far, the table does not grow again. `max` is for a
                         // product that saturates.
                         let expected = keys.len().saturating_mul(len) / seen;
@@ -248,7 +251,7 @@ fn find<K: Borrow<Q>, Q: Hash + Eq + ?Sized>(
 /// Returns the number of slots for this many keys, which is a power of two. If that is too large for a number, the
 /// result is too large for memory.
 fn slots_for(keys: usize) -> usize {
-    let slots = keys.max(1).checked_mul(2);
+    let slots = keys.max(1).checked_mul(SLOTS_PER_KEY);
     let slots = slots.and_then(usize::checked_next_power_of_two);
     slots.unwrap_or(usize::MAX)
 }
