@@ -191,17 +191,15 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     fn try_direct(&self) -> Result<&Segment<T>, ArenaError> {
-        if let Some(last) = last_used(self.id) {
-            // SAFETY:
-            // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
-            //   this type that belongs to this thread;
-            // - it stays in place while the arenas are borrowed.
-            let last = unsafe { &*last.cast::<Segment<T>>() };
-            if !last.is_full() {
-                return Ok(last);
-            }
+        // SAFETY:
+        // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
+        //   this type that belongs to this thread;
+        // - it stays in place while the arenas are borrowed.
+        let last = last_used(self.id).map(|last| unsafe { &*last.cast::<Segment<T>>() });
+        match last {
+            Some(last) if !last.is_full() => Ok(last),
+            _ => self.try_find_direct(last),
         }
-        self.try_find_direct()
     }
 
     /// Makes a batch in the calling thread's arena and adds it to the list.
@@ -217,17 +215,23 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         Ok(new)
     }
 
+    /// Returns the segment as [`try_direct`](Self::try_direct) does. `last` is the one that the thread remembers, or
+    /// none.
     #[cold]
     #[inline(never)]
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_find_direct(&self) -> Result<&Segment<T>, ArenaError> {
+    fn try_find_direct<'s>(
+        &'s self,
+        last: Option<&'s Segment<T>>,
+    ) -> Result<&'s Segment<T>, ArenaError> {
         let own = ptr::from_ref::<FrameArena>(self.arenas.local());
         // While the arenas are borrowed, an arena belongs to one thread, and so do its batches.
         // SAFETY: the collector is borrowed, and with it the arenas.
         let mut batches = unsafe { batches(self.registered.last()) };
-        let found =
-            batches.find(|batch| batch.kind == Kind::Direct && ptr::eq(batch.arena.as_ptr(), own));
-        let mut segment = match found {
+        let find = || {
+            batches.find(|batch| batch.kind == Kind::Direct && ptr::eq(batch.arena.as_ptr(), own))
+        };
+        let mut segment = match last.or_else(find) {
             Some(batch) => batch.last(),
             None => self.try_register(Kind::Direct)?,
         };

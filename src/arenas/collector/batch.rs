@@ -13,8 +13,8 @@ use crate::arena::{FrameArena, OnOneThread, Purpose, too_long};
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 
-/// The size of the first elements of a batch. Each further segment is twice as long, up to `LAST_BYTES`, unless an
-/// iterator is known to need more.
+/// The size of a batch's first segment that has room. Each further segment is twice as long, up to `LAST_BYTES`, unless
+/// an iterator is known to need more.
 const FIRST_BYTES: usize = 256;
 const LAST_BYTES: usize = 32 << 10;
 
@@ -88,7 +88,7 @@ impl<'c, T> Batch<'c, T> {
         let segment = self.segment.0;
         let (first, others) = values.split_at(values.len().min(segment.room().unwrap_or(0)));
         let end = segment.end.get();
-        // SAFETY: there is room for these elements, and nobody else can read or write it.
+        // SAFETY: there is room for these elements, and nothing else reads or writes it.
         unsafe { ptr::copy_nonoverlapping(first.as_ptr(), end, first.len()) };
         // SAFETY: as above, so the sum is at most the limit.
         segment.end.set(unsafe { end.add(first.len()) });
