@@ -20,7 +20,7 @@ const LIMITS: [(&str, &str, f64, f64); 10] = [
     ("visibility", SCRATCH, 0.96, 1.05),
     ("swarm", OURS, 0.99, 1.10),
     ("swarm", ONE_GUARD, 1.02, 1.10),
-    ("swarm", GUARD_EACH, 1.04, 1.10),
+    ("swarm", GUARD_EACH, 1.02, 1.10),
 ];
 
 /// Fewer misses than this are no ratio worth a look.

@@ -20,7 +20,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use self::batch::Batch;
-use self::batch::{Header, Kind, Part};
+use self::batch::{Kind, Segment};
 pub use self::cell_map::CellMap;
 pub use self::cells::Cells;
 pub use self::gather::GatherInto;
@@ -83,7 +83,7 @@ pub struct FrameCollector<'a, T: Send> {
     arenas: &'a FrameArenas,
     id: CollectorId,
     /// All batches.
-    registered: Linked<Header<T>>,
+    registered: Linked<Segment<T>>,
     /// Not `Send`: the collector belongs to the thread that waits for the workers, and the list is made in
     /// that thread's arena.
     _stays: PhantomData<*mut T>,
@@ -172,77 +172,80 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn push(&self, value: T) {
-        or_fail(self.try_direct()).push(value);
+        let segment = or_fail(self.try_direct());
+        // SAFETY: it has room.
+        unsafe { segment.put(value) };
     }
 
     /// Adds as [`push`](Self::push) does, or returns an error and drops the element.
     #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
     pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
-        self.try_direct()?.try_push(value)
+        let segment = self.try_direct()?;
+        // SAFETY: it has room.
+        unsafe { segment.put(value) };
+        Ok(())
     }
 
-    /// Reads all elements. Within a batch they are in the order of the pushes; the order of the batches is
-    /// arbitrary.
-    pub fn iter(&mut self) -> impl Iterator<Item = &T> {
-        self.parts().flat_map(|part| part.slices()).flatten()
-    }
-
-    /// Makes a header in the calling thread's arena and adds it to the list.
+    /// Returns the last segment of the calling thread's batch for `push`. It has room.
+    #[inline]
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_register(&self, kind: Kind) -> Result<&Header<T>, ArenaError> {
+    fn try_direct(&self) -> Result<&Segment<T>, ArenaError> {
+        // SAFETY:
+        // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
+        //   this type that belongs to this thread;
+        // - it stays in place while the arenas are borrowed.
+        let last = last_used(self.id).map(|last| unsafe { &*last.cast::<Segment<T>>() });
+        match last {
+            Some(last) if !last.is_full() => Ok(last),
+            _ => self.try_find_direct(last),
+        }
+    }
+
+    /// Makes a batch in the calling thread's arena and adds it to the list.
+    #[cfg_attr(feature = "sites", track_caller)]
+    fn try_register(&self, kind: Kind) -> Result<&Segment<T>, ArenaError> {
         let arena = self.arenas.local();
-        let new = &*arena.try_alloc_with(|| Header::new(arena, kind))?;
-        // Nothing can fail from here on, so each header in the list is complete. Another thread's `push` may
+        let new = Segment::try_new(arena, kind, 0);
+        let new = new.inspect_err(|error| arena.count_refusal(error))?;
+        // Nothing can fail from here on, so each segment in the list is complete. Another thread's `push` may
         // read it on its way through the list.
-        let link = |before| new.next.set(before);
+        let link = |before| new.before.set(before);
         self.registered.add(ptr::from_ref(new).cast_mut(), link);
         Ok(new)
     }
 
-    /// Returns the calling thread's batch for `push`.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    fn try_direct(&self) -> Result<&Header<T>, ArenaError> {
-        match last_used(self.id) {
-            // SAFETY:
-            // - this thread stored the pointer for this collector, whose number is unique: it points to a
-            //   header of this type that belongs to this thread;
-            // - it stays in place while the arenas are borrowed.
-            Some(header) => Ok(unsafe { &*header.cast::<Header<T>>() }),
-            None => self.try_find_direct(),
-        }
-    }
-
+    /// Returns the segment as [`try_direct`](Self::try_direct) does. `last` is the one that the thread remembers, or
+    /// none.
     #[cold]
     #[inline(never)]
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_find_direct(&self) -> Result<&Header<T>, ArenaError> {
+    fn try_find_direct<'s>(
+        &'s self,
+        last: Option<&'s Segment<T>>,
+    ) -> Result<&'s Segment<T>, ArenaError> {
         let own = ptr::from_ref::<FrameArena>(self.arenas.local());
         // While the arenas are borrowed, an arena belongs to one thread, and so do its batches.
         // SAFETY: the collector is borrowed, and with it the arenas.
-        let mut headers = unsafe { headers(self.registered.last()) };
-        let found = headers
-            .find(|header| header.kind == Kind::Direct && ptr::eq(header.arena.as_ptr(), own));
-        let header = match found {
-            Some(header) => header,
+        let mut batches = unsafe { batches(self.registered.last()) };
+        let find = || {
+            batches.find(|batch| batch.kind == Kind::Direct && ptr::eq(batch.arena.as_ptr(), own))
+        };
+        let mut segment = match last.or_else(find) {
+            Some(batch) => batch.last(),
             None => self.try_register(Kind::Direct)?,
         };
-        remember(self.id, ptr::from_ref(header).cast());
-        Ok(header)
+        if segment.is_full() {
+            segment = segment.try_grow()?;
+        }
+        remember(self.id, ptr::from_ref(segment).cast());
+        Ok(segment)
     }
 
-    /// Returns all batches, the last one first.
-    fn batches(&mut self) -> impl Iterator<Item = &Header<T>> {
+    /// Returns the first segment of each batch, the last batch first.
+    fn batches(&mut self) -> impl Iterator<Item = &Segment<T>> {
         // SAFETY: as above. `&mut self` gives exclusive access to the `Cell`s of all batches.
-        unsafe { headers(self.registered.last_mut()) }
-    }
-
-    /// Returns the batches with elements, the last one first.
-    fn parts(&mut self) -> impl Iterator<Item = Part<'_, T>> {
-        // SAFETY: the collector is borrowed exclusively.
-        self.batches()
-            .filter_map(|batch| unsafe { Part::new(batch) })
+        unsafe { batches(self.registered.last_mut()) }
     }
 }
 
@@ -252,7 +255,7 @@ impl<T: Send> Drop for FrameCollector<'_, T> {
             return;
         }
         let mut panic = FirstPanic::default();
-        for values in self.batches().flat_map(Header::slices) {
+        for values in self.batches().flat_map(Segment::slices) {
             // SAFETY: the elements were written, and end here: none has moved elsewhere.
             unsafe { drop_each(values, &mut panic) };
         }
@@ -266,15 +269,15 @@ impl<T: Send> fmt::Debug for FrameCollector<'_, T> {
     }
 }
 
-/// Returns the batches of a list.
+/// Returns the first segment of each batch.
 ///
 /// # Safety
-/// `head` must be the last batch of a collector whose arenas are borrowed during `'h`, or null.
-unsafe fn headers<'h, T: 'h>(head: *mut Header<T>) -> impl Iterator<Item = &'h Header<T>> {
-    // SAFETY: each header was written before it was added to the list, and stays in place while the
+/// `last` must be the last batch of a collector whose arenas are borrowed during `'h`, or null.
+unsafe fn batches<'h, T: 'h>(last: *mut Segment<T>) -> impl Iterator<Item = &'h Segment<T>> {
+    // SAFETY: each segment was written before it was added to the list, and stays in place while the
     // arenas are borrowed.
-    let at = |header: *mut Header<T>| unsafe { header.as_ref() };
-    successors(at(head), move |header| at(header.next.get()))
+    let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
+    successors(at(last), move |batch| at(batch.before.get()))
 }
 
 /// Drops each element, even if a destructor panics.
@@ -315,12 +318,12 @@ fn new_id() -> CollectorId {
 /// Returns the batch that this thread remembers for a collector, if it does.
 #[inline(always)]
 fn last_used(id: CollectorId) -> Option<*const ()> {
-    let (last_id, header) = BATCHES.with(|batches| batches[place(id)].get());
-    (last_id == id).then_some(header)
+    let (last_id, segment) = BATCHES.with(|batches| batches[place(id)].get());
+    (last_id == id).then_some(segment)
 }
 
-fn remember(id: CollectorId, header: *const ()) {
-    BATCHES.with(|batches| batches[place(id)].set((id, header)));
+fn remember(id: CollectorId, segment: *const ()) {
+    BATCHES.with(|batches| batches[place(id)].set((id, segment)));
 }
 
 #[inline(always)]

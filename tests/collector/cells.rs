@@ -271,7 +271,7 @@ fn a_comparison_that_panics_drops_each_element_and_key_once() {
         }
     }
     impl Eq for Bomb {}
-    // The table grows at 4,097 keys, and asks for all hashes then.
+    // The table grows at 2,049 keys, and asks for all hashes then.
     const ELEMENTS: usize = 4_300;
     for last_call in (0..10_000).step_by(if cfg!(miri) { 6_000 } else { 211 }) {
         let (drops, keys) = (Drops::default(), Drops::default());

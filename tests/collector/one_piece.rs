@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
 use std::thread;
 
 use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
@@ -33,16 +32,14 @@ impl Iterator for Hinted {
 fn a_list_in_one_piece_is_shared_where_it_is() {
     let arenas = small();
     for is_sorted in [false, true] {
-        let mut collector = arenas.collector();
+        let collector = arenas.collector();
         collector.batch().extend((0..900_usize).rev());
-        let last = collector.iter().last().map(ptr::from_ref);
         let used_bytes = arenas.local().used_bytes();
         let list = if is_sorted {
             collector.share_sorted()
         } else {
             collector.share()
         };
-        assert_eq!(arenas[list].last().map(ptr::from_ref), last);
         assert_eq!(arenas.local().used_bytes(), used_bytes);
         assert_eq!(arenas[list][0], if is_sorted { 0 } else { 899 });
     }
@@ -92,8 +89,39 @@ fn single_elements_and_known_numbers_take_turns() {
         batch.extend(next + 1..next + 1 + count);
         batch.extend(&mut (0..0));
         next += count + 1;
+        let slice: Vec<_> = (next..next + count).collect();
+        batch.extend_from_slice(&slice);
+        next += count;
     }
     assert!(arenas[collector.share()].iter().copied().eq(0..next));
+}
+
+#[test]
+fn a_slice_is_added_as_far_as_there_is_memory() {
+    for limit in (1024..4096).step_by(64) {
+        let arenas = FrameArenas::new(FrameArenaSettings {
+            block_bytes: 1024,
+            worker_limit_bytes: Some(limit),
+            ..FrameArenaSettings::default()
+        });
+        let collector = arenas.collector();
+        let mut batch = collector.batch();
+        let others = arenas.local().alloc([7; 8]);
+        let is_refused = panics(|| batch.extend_from_slice(&(0..200_u64).collect::<Vec<_>>()));
+        assert_eq!(*others, [7; 8]);
+        let mut list = Vec::new();
+        collector.gather_into(&mut list);
+        assert!(list.iter().copied().eq(0..list.len() as u64));
+        assert_eq!(list.len() < 200, is_refused);
+    }
+    let arenas = small();
+    let collector = arenas.collector();
+    collector.batch().extend_from_slice(&[(); 7]);
+    collector.batch().extend_from_slice(&[]);
+    assert_eq!(arenas[collector.share()].len(), 7);
+    let collector = arenas.collector::<u8>();
+    collector.batch().extend_from_slice(&[]);
+    assert!(arenas[collector.share()].is_empty());
 }
 
 #[test]

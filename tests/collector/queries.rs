@@ -54,7 +54,7 @@ fn a_scope_nested_on_the_same_worker_collects_too() {
     query.par_iter().for_each_init(
         || outer.batch(),
         |batch, entity| {
-            let mut inner = arenas.collector();
+            let inner = arenas.collector();
             query.par_iter().for_each_init(
                 || inner.batch(),
                 |batch, entity| {
@@ -63,7 +63,7 @@ fn a_scope_nested_on_the_same_worker_collects_too() {
                     assert_eq!(*scratch.alloc(entity), entity);
                 },
             );
-            batch.push((entity, inner.iter().count()));
+            batch.push((entity, arenas[inner.share()].len()));
         },
     );
     let list = outer.share_sorted();

@@ -14,9 +14,12 @@ use crate::containers::{FrameVec, or_fail};
 use crate::error::ArenaError;
 use crate::handles::FrameHandle;
 
-/// The slots of a new table, which fit into the first-level cache; a power of two. At least half of all slots stay
-/// empty.
+/// The slots of a new table, which fit into the first-level cache; a power of two.
 const FIRST_SLOTS: usize = 8192;
+
+/// The fewest slots for each key. Most keys are then in the first slot, or found to be missing there: a processor
+/// that predicts otherwise loses more time than a smaller table saves.
+const SLOTS_PER_KEY: usize = 4;
 
 /// Elements in one list for each key: made by [`FrameCollector::share_cell_map`].
 ///
@@ -179,15 +182,13 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     {
         let arenas = self.arenas;
         let (arena, scratch) = (arenas.local(), arenas.scratch());
-        let len = self.try_count_in_cells()?;
+        let len = self.try_len()?;
         let mut slots = scratch.vec();
         slots.try_resize(slots_for(len).min(FIRST_SLOTS), 0_u32)?;
-        let mut seen = 0;
-        let mut keys = scratch.vec();
-        let mut ends = scratch.vec();
-        ends.try_push(0)?;
-        let mut list = arena.vec();
-        self.try_gather_cells(&mut list, &mut ends, |value, ends| {
+        // With room for all cells of this table, it does not grow beside the keys, which would move both.
+        let mut ends = scratch.try_vec_with_capacity(slots.len() / SLOTS_PER_KEY)?;
+        let (mut seen, mut keys) = (0, scratch.vec());
+        let mut list = self.try_gather_cells(&mut ends, |value, ends| {
             let key = key_of(value);
             seen += 1;
             match find(&slots, &keys, &key) {
@@ -197,7 +198,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                     ends.try_push(0)?;
                     keys.try_push(key)?;
                     slots[slot] = keys.len() as u32;
-                    if 2 * keys.len() > slots.len() {
+                    if SLOTS_PER_KEY * keys.len() > slots.len() {
                         // If new keys come as often as so far, the table does not grow again. `max` is for a
                         // product that saturates.
                         let expected = keys.len().saturating_mul(len) / seen;
@@ -207,17 +208,22 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                 }
             }
         })?;
-        finish(&mut list, &ends);
-        let ends = arena.try_share_slice_copy(&ends)?;
+        let mut bounds = arena.try_vec_with_capacity(ends.len() + 1)?;
+        bounds.push(0);
+        bounds.extend_from_slice(&ends);
+        finish(&mut list, &bounds);
         let mut shared = arena.try_boxed(CellMap {
             keys: Within(FrameHandle::default()),
             slots: Within(arena.try_share_slice_copy(&slots)?),
-            cells: Cells::new(ends),
+            cells: Cells {
+                elements: Within(FrameHandle::default()),
+                ends: Within(bounds.try_share()?),
+            },
         })?;
         let mut own_keys = arena.try_vec_with_capacity(keys.len())?;
         own_keys.append(&mut keys);
         shared.keys = Within(own_keys.try_share()?);
-        shared.cells.set_elements(list.try_share()?);
+        shared.cells.elements = Within(list.try_share()?);
         shared.try_share()
     }
 }
@@ -245,7 +251,7 @@ fn find<K: Borrow<Q>, Q: Hash + Eq + ?Sized>(
 /// Returns the number of slots for this many keys, which is a power of two. If that is too large for a number, the
 /// result is too large for memory.
 fn slots_for(keys: usize) -> usize {
-    let slots = keys.max(1).checked_mul(2);
+    let slots = keys.max(1).checked_mul(SLOTS_PER_KEY);
     let slots = slots.and_then(usize::checked_next_power_of_two);
     slots.unwrap_or(usize::MAX)
 }

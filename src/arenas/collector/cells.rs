@@ -46,9 +46,9 @@ use crate::handles::FrameHandle;
 /// }
 /// ```
 pub struct Cells<T> {
-    elements: Within<[T]>,
+    pub(super) elements: Within<[T]>,
     /// Cell `n` is `ends[n]..ends[n + 1]` of the elements. The ends ascend from 0 to the number of elements.
-    ends: Within<[u32]>,
+    pub(super) ends: Within<[u32]>,
 }
 
 impl<T> Cells<T> {
@@ -167,17 +167,6 @@ impl<T> Cells<T> {
             Some(self.range(row + columns.start..row + columns.end))
         });
         Flat::new(rows)
-    }
-
-    /// Creates cells without elements. The elements must be set before the cells are shared.
-    pub(super) fn new(ends: FrameHandle<[u32]>) -> Self {
-        let elements = Within(FrameHandle::default());
-        let ends = Within(ends);
-        Self { elements, ends }
-    }
-
-    pub(super) fn set_elements(&mut self, elements: FrameHandle<[T]>) {
-        self.elements = Within(elements);
     }
 }
 
@@ -321,21 +310,24 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         finish: impl FnOnce(&mut [T], &[u32]),
     ) -> Result<FrameHandle<Cells<T>>, ArenaError> {
         // Cells are numbered by `u32` while the elements move.
-        if u32::try_from(cells).is_err() {
+        if cells >= u32::MAX as usize {
             return Err(too_long::<u32>(cells));
         }
         let arena = self.arenas.local();
         let mut ends = arena.vec();
-        let with_zero = cells.checked_add(1).ok_or(too_long::<u32>(cells))?;
-        ends.try_resize(with_zero, 0)?;
-        let mut list = arena.vec();
-        self.try_gather_cells(&mut list, &mut ends, |value, _| match cell_of(value) {
-            cell if cell < cells => Ok(cell),
-            cell => Err(ArenaError::NoSuchCell { cell, cells }),
-        })?;
+        ends.try_resize(cells + 1, 0)?;
+        let mut list =
+            self.try_gather_cells(&mut &mut ends[1..], |value, ends| match cell_of(value) {
+                cell if cell < ends.len() => Ok(cell),
+                cell => Err(ArenaError::NoSuchCell { cell, cells }),
+            })?;
         finish(&mut list, &ends);
-        let mut shared = arena.try_boxed(Cells::new(ends.try_share()?))?;
-        shared.set_elements(list.try_share()?);
+        let mut shared = arena.try_boxed(Cells {
+            elements: Within(FrameHandle::default()),
+            ends: Within(ends.try_share()?),
+        })?;
+        // The last step that can fail: until then, the list drops the elements.
+        shared.elements = Within(list.try_share()?);
         shared.try_share()
     }
 }

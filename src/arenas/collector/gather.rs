@@ -4,9 +4,11 @@
 
 use std::cmp::Ordering;
 use std::mem::{self, MaybeUninit};
+use std::ops::DerefMut;
 use std::ptr::{self, NonNull};
+use std::slice;
 
-use super::batch::{Kind, Part};
+use super::batch::{Kind, Segment};
 use super::{FrameCollector, drop_each};
 use crate::arena::{FrameArena, too_long};
 use crate::containers::FrameVec;
@@ -130,7 +132,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     }
 }
 
-impl<T: Send> FrameCollector<'_, T> {
+impl<'a, T: Send> FrameCollector<'a, T> {
     /// Moves all elements to `target`, in the order of `compare`. Without `compare`, numbered batches come first,
     /// in the order of their numbers, and then the others in arbitrary order.
     #[track_caller]
@@ -139,26 +141,43 @@ impl<T: Send> FrameCollector<'_, T> {
         mut target: G,
         mut compare: Option<impl FnMut(&T, &T) -> Ordering>,
     ) -> Result<G::Filled, ArenaError> {
-        let scratch = self.arenas.scratch();
+        let (len, scratch) = (self.try_len()?, self.arenas.scratch());
         let mut parts = self.try_list(&scratch)?;
-        let len = try_len(parts.iter().flat_map(Part::slices))?;
         let room = target.try_room(len)?;
-        let (order, is_reversed) = match &mut compare {
-            Some(compare) => try_arrange(&mut parts, len, &scratch, compare)?,
-            None => (Order::OfParts, false),
+        let mut is_reversed = false;
+        let merged = match &mut compare {
+            None => Some(scratch.vec()),
+            Some(compare) => {
+                // The first part whose first and last elements differ determines the direction.
+                let mut directions = parts.iter().map(|part| compare(part.first(), part.last()));
+                is_reversed = directions.find(|it| it.is_ne()) == Some(Ordering::Greater);
+                // One closure for both directions would test the direction at each comparison.
+                if is_reversed {
+                    try_merge(&mut parts, len, &scratch, &mut |a, b| compare(b, a))?
+                } else {
+                    try_merge(&mut parts, len, &scratch, compare)?
+                }
+            }
         };
-        if let Order::Merged(values) = &order {
-            // SAFETY:
-            // - a merge of lists has each of their elements once, whatever `compare` returns;
-            // - these are all elements of the collector, whose batches are forgotten below.
-            unsafe { move_each(values, room) };
-        } else {
-            // SAFETY: these are all parts of the collector, whose batches are forgotten below; sorting the parts
-            // has not lost any.
-            unsafe { move_parts(&parts, room) };
+        let mut rest = &mut room[..];
+        match merged.as_deref() {
+            Some(values @ [_, ..]) => {
+                for value in values {
+                    // SAFETY: a merge of lists has each of their elements once, whatever `compare` returns, and the
+                    // batches are forgotten below.
+                    rest = unsafe { move_slice(slice::from_ref(*value), rest) };
+                }
+            }
+            _ => {
+                for part in &parts {
+                    // SAFETY: sorting the parts has neither lost nor repeated any, and the batches are forgotten below.
+                    rest = unsafe { move_slice(part.values, rest) };
+                }
+            }
         }
-        let is_sorted = !matches!(order, Order::None);
-        drop(order);
+        assert!(rest.is_empty(), "there is an element for each slot");
+        let is_sorted = merged.is_some();
+        drop(merged);
         drop(parts);
         drop(scratch);
         // From here on, their new owner drops the elements.
@@ -178,46 +197,50 @@ impl<T: Send> FrameCollector<'_, T> {
 
     /// Moves all elements into one list, in the order of their cells.
     ///
-    /// `assign` is called once for each element and returns its cell. `ends` must be a zero, followed by one zero
-    /// for each cell. `assign` may append zeros for new cells, and must not change the other entries. Afterwards
-    /// cell `n` is `ends[n]..ends[n + 1]`.
+    /// `assign` is called once for each element and returns its cell. `ends` must be one zero for each cell.
+    /// `assign` may append zeros for new cells, and must not change the other entries. Afterwards, each entry is
+    /// the end of its cell.
     #[cfg_attr(feature = "sites", track_caller)]
-    pub(super) fn try_gather_cells<'l>(
+    pub(super) fn try_gather_cells<E: DerefMut<Target = [u32]>>(
         mut self,
-        list: &mut FrameVec<'l, T>,
-        ends: &mut FrameVec<'_, u32>,
-        mut assign: impl FnMut(&T, &mut FrameVec<'_, u32>) -> Result<usize, ArenaError>,
-    ) -> Result<(), ArenaError> {
-        let len = self.try_count_in_cells()?;
-        let scratch = self.arenas.scratch();
+        ends: &mut E,
+        mut assign: impl FnMut(&T, &mut E) -> Result<usize, ArenaError>,
+    ) -> Result<FrameVec<'a, T>, ArenaError> {
+        let len = self.try_len()?;
+        if u32::try_from(len).is_err() {
+            return Err(too_long::<T>(len));
+        }
+        let (arenas, scratch) = (self.arenas, self.arenas.scratch());
         let parts = self.try_list(&scratch)?;
-        let mut cells = scratch.vec();
-        cells.try_resize(len, 0_u32)?;
-        let mut rest = &mut cells[..];
-        for values in parts.iter().flat_map(Part::slices) {
-            let (cells, others) = rest.split_at_mut(values.len());
+        let mut cells = scratch.try_vec_with_capacity(len)?;
+        let mut rest = &mut cells.spare_capacity_mut()[..len];
+        for part in &parts {
+            let (slots, others) = rest.split_at_mut(part.values.len());
             rest = others;
-            for (value, number) in values.iter().zip(cells) {
+            for (value, slot) in part.values.iter().zip(slots) {
                 let cell = assign(value, ends)?;
-                ends[cell + 1] += 1;
-                *number = cell as u32;
+                ends[cell] += 1;
+                slot.write(cell as u32);
             }
         }
+        assert!(rest.is_empty(), "each element has a cell");
+        // SAFETY: all of them were written.
+        unsafe { cells.set_len(len) };
         let mut sum = 0;
-        for count in &mut ends[1..] {
+        for count in ends.iter_mut() {
             // From here on, the entry is the index of the cell's next element. After the last element it is the
             // end of the cell.
             sum += mem::replace(count, sum);
         }
         assert_eq!(sum as usize, len, "each element was counted once");
-        list.try_reserve_exact(len)?;
+        let mut list = arenas.local().try_vec_with_capacity(len)?;
         let room = &mut list.spare_capacity_mut()[..len];
-        let mut rest = &cells[..];
-        for values in parts.iter().flat_map(Part::slices) {
-            let (cells, others) = rest.split_at(values.len());
+        let (mut rest, ends) = (&cells[..], &mut **ends);
+        for part in &parts {
+            let (cells, others) = rest.split_at(part.values.len());
             rest = others;
-            for (value, cell) in values.iter().zip(cells) {
-                let next = &mut ends[*cell as usize + 1];
+            for (value, cell) in part.values.iter().zip(cells) {
+                let next = &mut ends[*cell as usize];
                 // SAFETY: each element moves once, and the batches are forgotten below. Nothing panics before
                 // that: each slot was counted, so its index is in bounds.
                 room[*next as usize].write(unsafe { ptr::read(value) });
@@ -230,83 +253,59 @@ impl<T: Send> FrameCollector<'_, T> {
         self.registered.clear();
         // SAFETY: each cell has one slot for each element, and all slots together are the room.
         unsafe { list.set_len(len) };
-        Ok(())
+        Ok(list)
     }
 
-    /// Returns the number of elements, or an error if it exceeds `u32`, the type of the ends of cells.
-    pub(super) fn try_count_in_cells(&mut self) -> Result<usize, ArenaError> {
-        // Not `try_len`: with it, the loop over the elements takes an instruction more for each.
-        let lens = self.parts().flat_map(|part| part.slices()).map(<[T]>::len);
-        let len = lens.fold(0, usize::saturating_add);
-        if u32::try_from(len).is_err() {
-            return Err(too_long::<T>(len));
-        }
-        Ok(len)
+    /// Returns the number of elements.
+    pub(super) fn try_len(&mut self) -> Result<usize, ArenaError> {
+        let mut lens = self.batches().flat_map(Segment::slices).map(NonNull::len);
+        let len = lens.try_fold(0, usize::checked_add);
+        len.ok_or_else(|| too_long::<T>(usize::MAX))
     }
 
-    /// Lists the batches that are not empty, in the order of their numbers.
+    /// Lists the segments of all batches, in the order of the batches' numbers.
     fn try_list<'s>(
         &'s mut self,
         scratch: &'s FrameArena,
     ) -> Result<FrameVec<'s, Part<'s, T>>, ArenaError> {
-        let mut parts = scratch.try_collect(self.parts())?;
-        if parts.iter().any(|part| matches!(part.kind(), Kind::At(_))) {
-            parts.sort_unstable_by_key(Part::kind);
+        let mut parts = scratch.vec();
+        for batch in self.batches() {
+            for values in batch.slices() {
+                // SAFETY: the elements were written. The collector is borrowed exclusively during `'s`, so they are
+                // not changed, moved or dropped meanwhile.
+                let values = unsafe { values.as_ref() };
+                let place = (0, parts.len());
+                let kind = batch.kind;
+                parts.try_push(Part {
+                    values,
+                    kind,
+                    place,
+                })?;
+            }
+        }
+        if parts.iter().any(|part| matches!(part.kind, Kind::At(_))) {
+            parts.sort_unstable_by_key(|part| (part.kind, part.place));
         }
         Ok(parts)
     }
 }
 
-fn try_len<'s, T: 's>(slices: impl Iterator<Item = &'s [T]>) -> Result<usize, ArenaError> {
-    let len = slices.map(<[T]>::len).try_fold(0, usize::checked_add);
-    len.ok_or_else(|| too_long::<T>(usize::MAX))
+/// Elements in one piece: a segment of a batch. It is not empty.
+struct Part<'c, T> {
+    values: &'c [T],
+    kind: Kind,
+    /// The sorted run that it belongs to, and its position among all parts.
+    place: (usize, usize),
 }
 
-/// The state of the order, before the elements move.
-enum Order<'s, T> {
-    /// The elements are in order if the parts are copied one after the other.
-    OfParts,
-    /// References to all elements, in order.
-    Merged(FrameVec<'s, &'s T>),
-    /// Unknown: a part is not sorted itself, or there are too many runs to merge.
-    None,
-}
+impl<'c, T> Part<'c, T> {
+    fn first(&self) -> &'c T {
+        &self.values[0]
+    }
 
-/// Orders the parts so that they form few sorted runs, merges the runs, and returns whether the result is
-/// reversed.
-///
-/// The batches of a `par_iter` are usually parts of one sorted or reversed list, e.g. of entities in the order
-/// of a query. Ordered by their first elements, they form that list again. With several archetypes, each
-/// archetype is a sorted run.
-fn try_arrange<'s, T>(
-    parts: &mut [Part<'s, T>],
-    len: usize,
-    scratch: &'s FrameArena,
-    compare: &mut impl FnMut(&T, &T) -> Ordering,
-) -> Result<(Order<'s, T>, bool), ArenaError> {
-    // The first part whose first and last elements differ determines the direction.
-    let mut directions = parts.iter().map(|part| compare(part.first, part.last));
-    let is_reversed = directions.find(|order| order.is_ne()) == Some(Ordering::Greater);
-    // One closure for both directions would test the direction at each comparison.
-    let order = if is_reversed {
-        try_join(parts, len, scratch, &mut |a, b| compare(b, a))
-    } else {
-        try_join(parts, len, scratch, compare)
-    };
-    Ok((order?, is_reversed))
-}
-
-fn try_join<'s, T>(
-    parts: &mut [Part<'s, T>],
-    len: usize,
-    scratch: &'s FrameArena,
-    compare: &mut impl FnMut(&T, &T) -> Ordering,
-) -> Result<Order<'s, T>, ArenaError> {
-    Ok(match sort_parts(parts, compare) {
-        Some(0 | 1) => Order::OfParts,
-        Some(_) => Order::Merged(try_merge(parts, len, scratch, compare)?),
-        None => Order::None,
-    })
+    fn last(&self) -> &'c T {
+        &self.values[self.values.len() - 1]
+    }
 }
 
 /// Orders the parts so that they form few sorted runs, and returns the number of runs. Returns `None` if a part
@@ -315,111 +314,78 @@ fn sort_parts<T>(
     parts: &mut [Part<'_, T>],
     compare: &mut impl FnMut(&T, &T) -> Ordering,
 ) -> Option<usize> {
-    parts.sort_unstable_by(|a, b| compare(a.first, b.first));
+    parts.sort_unstable_by(|a, b| compare(a.first(), b.first()));
     let mut is_sorted = |a: &T, b: &T| compare(a, b).is_le();
     // The last element of each run. A part continues the first run that it can.
     let mut runs = [None; MERGED_RUNS];
-    for (place, part) in parts.iter_mut().enumerate() {
-        let can_continue = |end: &Option<&T>| end.is_none_or(|end| is_sorted(end, part.first));
+    for (index, part) in parts.iter_mut().enumerate() {
+        let can_continue = |end: &Option<&T>| end.is_none_or(|end| is_sorted(end, part.first()));
         let run = runs.iter().position(can_continue)?;
-        part.run = (run, place);
-        let mut end = None;
-        for values in part.slices() {
-            let joins = end.is_none_or(|end| is_sorted(end, &values[0]));
-            if !joins || !values.is_sorted_by(&mut is_sorted) {
-                return None;
-            }
-            end = values.last();
+        if !part.values.is_sorted_by(&mut is_sorted) {
+            return None;
         }
-        runs[run] = end;
+        part.place = (run, index);
+        runs[run] = Some(part.last());
     }
     let count = runs.iter().flatten().count();
     if count > 1 {
-        parts.sort_unstable_by_key(|part| part.run);
+        parts.sort_unstable_by_key(|part| part.place);
     }
     Some(count)
 }
 
-/// Merges sorted runs, and returns references to the elements in order.
+/// Orders the parts so that they form few sorted runs, and merges the runs. Returns references to the elements in
+/// order, or an empty list if they are in order one part after the other. Returns `None` if a part is not sorted, or
+/// if there are too many runs.
+///
+/// The batches of a `par_iter` are usually parts of one sorted or reversed list, e.g. of entities in the order
+/// of a query. Ordered by their first elements, they form that list again. With several archetypes, each
+/// archetype is a sorted run.
 fn try_merge<'s, T>(
-    parts: &[Part<'s, T>],
+    parts: &mut [Part<'s, T>],
     len: usize,
     scratch: &'s FrameArena,
     compare: &mut impl FnMut(&T, &T) -> Ordering,
-) -> Result<FrameVec<'s, &'s T>, ArenaError> {
-    let mut from = scratch.try_vec_with_capacity::<&T>(len)?;
-    let mut ends = scratch.try_vec_with_capacity(MERGED_RUNS)?;
-    for run in parts.chunk_by(|a, b| a.run.0 == b.run.0) {
-        let slices = run.iter().flat_map(Part::slices);
-        slices.for_each(|values| from.extend(values));
-        ends.push(from.len());
+) -> Result<Option<FrameVec<'s, &'s T>>, ArenaError> {
+    match sort_parts(parts, compare) {
+        None => return Ok(None),
+        Some(0 | 1) => return Ok(Some(scratch.vec())),
+        Some(_) => {}
     }
-    let mut to = scratch.try_vec_with_capacity::<&T>(len)?;
-    while ends.len() > 1 {
-        let mut start = 0;
-        for pair in ends.chunks(2) {
-            let (middle, end) = (pair[0], pair[pair.len() - 1]);
-            let (mut left, mut right) = (&from[start..middle], &from[middle..end]);
-            while let ([a, after_a @ ..], [b, after_b @ ..]) = (left, right) {
-                if compare(b, a).is_lt() {
-                    to.push(*b);
-                    right = after_b;
-                } else {
-                    to.push(*a);
-                    left = after_a;
-                }
+    let mut merged = scratch.try_vec_with_capacity::<&T>(len)?;
+    let mut others = scratch.try_vec_with_capacity::<&T>(len)?;
+    for run in parts.chunk_by(|a, b| a.place.0 == b.place.0) {
+        mem::swap(&mut merged, &mut others);
+        merged.clear();
+        let mut rest = &others[..];
+        for value in run.iter().flat_map(|part| part.values) {
+            while let [other, after @ ..] = rest
+                && compare(value, other).is_ge()
+            {
+                merged.push(*other);
+                rest = after;
             }
-            to.extend_from_slice(left);
-            to.extend_from_slice(right);
-            start = end;
+            merged.push(value);
         }
-        let runs = ends.len().div_ceil(2);
-        (0..runs).for_each(|run| ends[run] = ends[(2 * run + 1).min(ends.len() - 1)]);
-        ends.truncate(runs);
-        mem::swap(&mut from, &mut to);
-        to.clear();
+        merged.extend_from_slice(rest);
     }
-    Ok(from)
+    Ok(Some(merged))
 }
 
-/// Copies the elements of all parts into the room.
+/// Copies the elements to the first slots, and returns the other slots.
 ///
 /// # Safety
-/// If this returns, the caller must forget the elements of `parts` before they are used or dropped.
-///
-/// # Panics
-/// If the room and the parts differ in length. Some elements may have been copied before that; the collector
-/// still owns all of them.
-unsafe fn move_parts<T>(parts: &[Part<'_, T>], room: &mut [MaybeUninit<T>]) {
-    let mut rest = room;
-    for values in parts.iter().flat_map(Part::slices) {
-        let (slots, others) = rest.split_at_mut(values.len());
-        let (from, to) = (values.as_ptr().cast(), slots.as_mut_ptr());
-        // SAFETY: there are as many slots as values, and the target's memory does not overlap the collector's.
-        unsafe { ptr::copy_nonoverlapping(from, to, slots.len()) };
-        rest = others;
-    }
-    assert!(rest.is_empty(), "there is an element for each slot");
-}
-
-/// Copies the elements into the room.
-///
-/// # Safety
-/// `values` must not contain an element twice. If this returns, the caller must forget the elements before they
-/// are used or dropped.
-///
-/// # Panics
-/// If the room and `values` differ in length, before anything is copied.
-unsafe fn move_each<T>(values: &[&T], room: &mut [MaybeUninit<T>]) {
-    assert_eq!(
-        values.len(),
-        room.len(),
-        "there is an element for each slot"
-    );
-    for (slot, value) in room.iter_mut().zip(values) {
-        // SAFETY: the caller forgets the element.
-        slot.write(unsafe { ptr::read(*value) });
-    }
+/// Before the elements are used or dropped, the caller must forget them or the copies.
+#[inline]
+unsafe fn move_slice<'r, T>(
+    values: &[T],
+    slots: &'r mut [MaybeUninit<T>],
+) -> &'r mut [MaybeUninit<T>] {
+    let (slots, others) = slots.split_at_mut(values.len());
+    let (from, to) = (values.as_ptr().cast(), slots.as_mut_ptr());
+    // SAFETY: there are as many slots as values, and the target's memory does not overlap the collector's.
+    unsafe { ptr::copy_nonoverlapping(from, to, slots.len()) };
+    others
 }
 
 /// Drops the elements if a comparison panics, even if destructors panic as well.
