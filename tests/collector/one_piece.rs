@@ -253,6 +253,26 @@ fn zero_sized_elements_are_shared_in_place() {
 }
 
 #[test]
+fn slices_of_zero_sized_elements_are_added_whatever_their_alignment() {
+    #[derive(Clone, Copy)]
+    #[repr(align(4096))]
+    struct Empty;
+    fn add<T: Copy + Send + Sync + 'static>(element: T) {
+        let arenas = small();
+        let collector = arenas.collector();
+        let mut batch = collector.batch();
+        for count in 0..5 {
+            batch.extend_from_slice(&vec![element; count]);
+            batch.push(element);
+        }
+        assert_eq!(arenas[collector.share()].len(), 15);
+    }
+    add(());
+    add([0_u64; 0]);
+    add(Empty);
+}
+
+#[test]
 fn a_smaller_segment_in_place_of_a_refused_one_is_no_refusal() {
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         worker_limit_bytes: Some(4096),

@@ -87,11 +87,14 @@ impl<'c, T> Batch<'c, T> {
         self.reserve(values.len());
         let segment = self.segment.0;
         let (first, others) = values.split_at(values.len().min(segment.room().unwrap_or(0)));
-        let end = segment.end.get();
-        // SAFETY: there is room for these elements, and nothing else reads or writes it.
-        unsafe { ptr::copy_nonoverlapping(first.as_ptr(), end, first.len()) };
-        // SAFETY: as above, so the sum is at most the limit.
-        segment.end.set(unsafe { end.add(first.len()) });
+        // The end of zero-sized elements is a number, not an aligned address.
+        if size_of::<T>() != 0 {
+            let end = segment.end.get();
+            // SAFETY: there is room for these elements, and nothing else reads or writes it.
+            unsafe { ptr::copy_nonoverlapping(first.as_ptr(), end, first.len()) };
+            // SAFETY: as above, so the sum is at most the limit.
+            segment.end.set(unsafe { end.add(first.len()) });
+        }
         others.iter().for_each(|value| self.push(*value));
     }
 
