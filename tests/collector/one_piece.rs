@@ -165,6 +165,37 @@ fn a_size_hint_that_lies_loses_nothing_that_it_promised() {
 }
 
 #[test]
+fn an_iterator_that_has_ended_is_not_asked_again() {
+    /// Yields two elements at a time, and goes on after its end.
+    struct Blinking<T>(usize, Option<usize>, T);
+    impl<T: Copy> Iterator for Blinking<T> {
+        type Item = T;
+
+        fn next(&mut self) -> Option<T> {
+            self.0 += 1;
+            (!self.0.is_multiple_of(3) && self.0 < 100).then_some(self.2)
+        }
+
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            (self.1.unwrap_or_default(), self.1)
+        }
+    }
+    fn blink<T: Copy + Send + Sync + 'static>(element: T) {
+        let arenas = small();
+        for hint in [None, Some(0), Some(1), Some(2), Some(4)] {
+            let collector = arenas.collector();
+            let mut batch = collector.batch();
+            for _ in 0..40 {
+                batch.extend(Blinking(0, hint, element));
+            }
+            assert_eq!(arenas[collector.share()].len(), 80, "{hint:?}");
+        }
+    }
+    blink(7_u64);
+    blink(());
+}
+
+#[test]
 fn an_order_that_panics_or_lies_in_place_drops_each_element_once() {
     for last_call in (0..600).step_by(if cfg!(miri) { 97 } else { 3 }) {
         let drops = Drops::default();

@@ -125,8 +125,8 @@ impl<T> Extend<T> for Batch<'_, T> {
         if most == Some(least) {
             self.reserve(least);
         }
-        loop {
-            self.segment.0.fill(&mut values);
+        // An iterator that has ended is not asked again: it may go on, wait or panic.
+        while !self.segment.0.fill(&mut values) {
             let Some(value) = values.next() else { return };
             self.push(value);
         }
@@ -236,9 +236,10 @@ impl<T> Segment<T> {
         bytes.checked_div(size_of::<T>())
     }
 
-    /// Writes elements for as long as there is room. The end is kept in a register meanwhile.
+    /// Writes elements for as long as there is room, and returns whether the iterator has ended. The end of the
+    /// elements is kept in a register meanwhile.
     #[inline]
-    fn fill(&self, values: &mut impl Iterator<Item = T>) {
+    fn fill(&self, values: &mut impl Iterator<Item = T>) -> bool {
         /// Stores the end when it is dropped, even if the iterator panics.
         struct End<'h, T>(&'h Segment<T>, *mut T);
         impl<T> Drop for End<'_, T> {
@@ -247,17 +248,20 @@ impl<T> Segment<T> {
             }
         }
         if size_of::<T>() == 0 {
-            return;
+            return false;
         }
         let mut end = End(self, self.end.get());
         while end.1 != self.limit {
-            let Some(value) = values.next() else { return };
+            let Some(value) = values.next() else {
+                return true;
+            };
             // SAFETY: below the limit, there is room for an element. The batch is borrowed exclusively, so nothing
             // else writes to the slot or moves the end.
             unsafe { end.1.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
             end.1 = unsafe { end.1.add(1) };
         }
+        false
     }
 
     /// Adds a segment with room for at least one element.
