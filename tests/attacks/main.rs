@@ -10,6 +10,7 @@ mod common {
     pub(crate) mod settings;
 }
 
+mod batches;
 mod bombs;
 mod each_call;
 #[cfg(feature = "free_list")]

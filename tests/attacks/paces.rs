@@ -1,7 +1,7 @@
-//! A global allocator that asks for the names of paces while they are listed.
+//! The names of paces: listed while a global allocator asks for them, and too many for their table.
 
 use std::cell::Cell;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use bevy_frame_arena::{ArenasOf, FrameArenas, FrameHandle};
 
@@ -11,6 +11,9 @@ struct Level;
 
 static STALE: LazyLock<FrameHandle<u64>> =
     LazyLock::new(|| FrameArenas::default().local().share(7));
+
+/// Held by each test, because all paces of the process share the table.
+static TABLE: Mutex<()> = Mutex::new(());
 
 thread_local! {
     static ARENAS: FrameArenas = FrameArenas::default();
@@ -26,6 +29,7 @@ fn resolve_in_vain() {
 
 #[test]
 fn a_global_allocator_may_resolve_stale_handles_while_a_pace_gets_its_name() {
+    let _table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
     LazyLock::force(&STALE);
     ARENAS.with(|arenas| assert_eq!(arenas.period(), 0));
     let new = || ArenasOf::<Level>::default();
@@ -40,4 +44,33 @@ fn a_global_allocator_may_resolve_stale_handles_while_a_pace_gets_its_name() {
     let last = paces.into_iter().next_back().expect("there are 40");
     assert!(text(&last).contains("Level"), "{}", text(&last));
     assert_eq!(last[foreign], 8);
+}
+
+#[test]
+fn paces_that_find_no_room_for_their_name_work_without_it() {
+    let _table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || ArenasOf::<Level>::default();
+    let has_name = |pace: &ArenasOf<Level>| {
+        let error = pace.resolve(*STALE).unwrap_err();
+        error.to_string().contains("Level")
+    };
+    for _ in 0..2 {
+        let mut paces: Vec<_> = (0..300).map(|_| new()).collect();
+        assert_eq!(paces.iter().filter(|pace| has_name(pace)).count(), 256);
+        let mut foreign = *STALE;
+        for pace in &mut paces {
+            let own = pace.local().share(7_u64);
+            assert_eq!((pace[own], pace.get(foreign)), (7, None));
+            pace.swap();
+            pace.swap();
+            let error = pace.resolve(own).unwrap_err();
+            assert_eq!(error.age_in_periods(), Some(2), "{error}");
+            foreign = own;
+        }
+        // One without a name takes none away from others, and one with a name leaves room for another.
+        paces.truncate(280);
+        assert!(!has_name(&new()) && paces[..256].iter().all(has_name));
+        paces.swap_remove(100);
+        assert!(has_name(&new()));
+    }
 }
