@@ -205,6 +205,13 @@ macro_rules! like_contents {
             }
         }
 
+        // Bevy's `ParallelSliceMut` is for types with `AsMut`.
+        impl<$($param)?> AsMut<$contents> for $container {
+            fn as_mut(&mut self) -> &mut $contents {
+                self
+            }
+        }
+
         impl<$($param)?> std::borrow::Borrow<$contents> for $container {
             fn borrow(&self) -> &$contents {
                 self

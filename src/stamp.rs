@@ -15,6 +15,9 @@ pub(crate) const UNSET: Stamp = 0;
 /// The stamp of a generation that is not in use. No handle ever has it, because nothing is allocated there.
 pub(crate) const SPARE: Stamp = Stamp::MAX;
 
+// An unset handle must not resolve in a spare generation.
+const _: () = assert!(SPARE != UNSET);
+
 /// Stamps that a run takes from its counter at a time.
 const RUN_LENGTH: u64 = 1 << 32;
 
@@ -31,12 +34,12 @@ const BLOCK_LENGTH: u64 = 1 << 16;
 /// The first stamp of standalone arenas; those of runs are lower.
 const FIRST_BLOCK: Stamp = 1 << 63;
 
-/// The first stamps of each kind of [`Lone`] arena, in order, and the end. It is never issued.
+/// The first stamps of each kind of [`Lone`] arena, in order, and the end, which is never issued.
 const LONE: [Stamp; 4] = [
     FIRST_BLOCK,
     FIRST_BLOCK + (1 << 62),
     FIRST_BLOCK + (1 << 62) + (1 << 61),
-    SPARE,
+    Stamp::MAX,
 ];
 
 /// The first stamp of the first run.

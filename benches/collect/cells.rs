@@ -35,8 +35,7 @@ pub(crate) fn limit(scene: &str, way: &str) -> f64 {
         CELL_MAP if scene.starts_with("look-up") && scene.contains("1620 cells") => 1.1,
         CELL_MAP if scene.starts_with("look-up") => 0.95,
         SORTED => 1.02,
-        // A list of 100 KiB moves twice, by small steps that save memory.
-        COLLECTED | SHARED => 1.02,
+        COLLECTED | SHARED => 1.01,
         _ => f64::INFINITY,
     }
 }

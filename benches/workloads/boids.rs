@@ -73,13 +73,18 @@ impl Flock {
         }
     }
 
-    /// The agents that are near an agent, from the cells around it.
-    fn neighbours(
+    /// Calls `found` with the agents that are near an agent, from the cells around it.
+    ///
+    /// One function for all ways: the compiler would inline the search for some of them only, and for others in the
+    /// next build.
+    #[inline(never)]
+    fn for_each_near(
         &self,
         agent: usize,
         starts: &[u32],
         agents: &[u32],
-    ) -> impl Iterator<Item = u32> {
+        found: &mut dyn FnMut(u32),
+    ) {
         let [x, y] = self.places[agent];
         let rows = [CELLS_PER_SIDE - 1, 0, 1];
         let cells = rows.into_iter().flat_map(move |dy| {
@@ -88,10 +93,11 @@ impl Flock {
         });
         let near =
             cells.flat_map(move |cell| &agents[starts[cell] as usize..starts[cell + 1] as usize]);
-        near.copied().filter(move |&other| {
+        let near = near.copied().filter(move |&other| {
             let [dx, dy] = [0, 1].map(|axis| self.places[other as usize][axis] - [x, y][axis]);
             dx * dx + dy * dy < RADIUS && other as usize != agent
-        })
+        });
+        near.for_each(found);
     }
 
     /// Turns each agent a little to where its neighbours go, and returns a sum of it all.
@@ -129,9 +135,9 @@ impl Way for Heap {
         let mut agents = vec![0; AGENTS as usize];
         flock.fill_grid(&mut starts, &mut agents);
         let near = (0..AGENTS as usize).map(|agent| {
-            flock
-                .neighbours(agent, &starts, &agents)
-                .collect::<Vec<_>>()
+            let mut list = Vec::new();
+            flock.for_each_near(agent, &starts, &agents, &mut |other| list.push(other));
+            list
         });
         let near: Vec<Vec<u32>> = near.collect();
         flock.steer(near.iter().map(Vec::as_slice))
@@ -164,9 +170,9 @@ impl Way for Nested {
         self.flock.fill_grid(&mut self.starts, &mut self.agents);
         for (agent, list) in self.near.iter_mut().enumerate() {
             list.clear();
-            // As in the ways with arenas: with `extend`, the compiler inlines the search for some ways only.
-            let near = self.flock.neighbours(agent, &self.starts, &self.agents);
-            near.for_each(|other| list.push(other));
+            let found = &mut |other| list.push(other);
+            self.flock
+                .for_each_near(agent, &self.starts, &self.agents, found);
         }
         self.flock.steer(self.near.iter().map(Vec::as_slice))
     }
@@ -201,8 +207,9 @@ impl Way for Reuse {
         self.near.clear();
         self.ends.clear();
         for agent in 0..AGENTS as usize {
-            let near = self.flock.neighbours(agent, &self.starts, &self.agents);
-            near.for_each(|other| self.near.push(other));
+            let found = &mut |other| self.near.push(other);
+            self.flock
+                .for_each_near(agent, &self.starts, &self.agents, found);
             self.ends.push(self.near.len());
         }
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -229,8 +236,7 @@ fn with_bump(flock: &mut Flock, bump: &Bump) -> u64 {
     flock.fill_grid(starts, agents);
     let near = bump.alloc_slice_fill_with(AGENTS as usize, |agent| {
         let mut list = bumpalo::collections::Vec::new_in(bump);
-        let near = flock.neighbours(agent, starts, agents);
-        near.for_each(|other| list.push(other));
+        flock.for_each_near(agent, starts, agents, &mut |other| list.push(other));
         list.into_bump_slice()
     });
     flock.steer(near.iter().copied())
@@ -258,8 +264,7 @@ impl Way for Flat {
         let mut ends = arena.vec_with_capacity(AGENTS as usize);
         let mut near = arena.vec();
         for agent in 0..AGENTS as usize {
-            let others = flock.neighbours(agent, starts, agents);
-            others.for_each(|other| near.push(other));
+            flock.for_each_near(agent, starts, agents, &mut |other| near.push(other));
             ends.push(near.len());
         }
         let starts = std::iter::once(0).chain(ends.iter().copied());
@@ -285,8 +290,7 @@ fn with_arena(flock: &mut Flock, arena: &FrameArena) -> u64 {
     flock.fill_grid(starts, agents);
     let near = arena.alloc_slice_fill_with(AGENTS as usize, |agent| {
         let mut list = arena.vec();
-        let near = flock.neighbours(agent, starts, agents);
-        near.for_each(|other| list.push(other));
+        flock.for_each_near(agent, starts, agents, &mut |other| list.push(other));
         list.shrink_to_fit();
         &*list.leak()
     });

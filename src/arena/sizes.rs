@@ -36,7 +36,7 @@ const ROOM: usize = if cfg!(all(unix, target_pointer_width = "64")) {
 /// | a small allocation | 16 to 31 blocks | 1 MiB |
 /// | a small allocation | 32 blocks or more | 4 MiB |
 /// | 200 KiB at once | any | 256 KiB |
-/// | a list that grows to 10 KiB | up to 2 blocks | 32 KiB |
+/// | a list that grows, up to 64 KiB | any | 128 KiB |
 /// | a list that grows beyond 64 KiB, to 100 KiB | any | 1 MiB |
 /// | a list that grows to 20 MiB | any | 64 MiB |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,15 +132,13 @@ impl Sizes {
                 wanted_bytes: bytes,
             });
         }
-        let room_bytes = match purpose {
-            Purpose::Fixed => needed_bytes,
-            // The list can double once more in place.
-            Purpose::Growing => 2 * needed_bytes,
-        };
-        let bytes = match self.graded_bytes(count) {
-            bytes if bytes >= room_bytes => bytes,
-            // At most an ordinary block: larger requests were answered above.
-            _ => room_bytes.next_power_of_two(),
+        let bytes = match purpose {
+            // The list goes on in place there. The block that it leaves is given back.
+            Purpose::Growing => self.ordinary_bytes,
+            Purpose::Fixed => match self.graded_bytes(count) {
+                bytes if bytes >= needed_bytes => bytes,
+                _ => needed_bytes.next_power_of_two(),
+            },
         };
         // An arena with many blocks has outgrown the caches, and a spike should not call the global allocator
         // hundreds of times.
@@ -187,7 +185,7 @@ mod tests {
         assert_eq!(wanted(32, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(0, 20 * KIB, Purpose::Fixed), 32 * KIB);
         assert_eq!(wanted(1, 100 * KIB, Purpose::Fixed), 128 * KIB);
-        assert_eq!(wanted(2, 10 * KIB, Purpose::Growing), 32 * KIB);
+        assert_eq!(wanted(0, 8, Purpose::Growing), 128 * KIB);
         assert_eq!(wanted(usize::MAX, 8, Purpose::Fixed), 4 * MIB);
         assert_eq!(wanted(40, 200 * KIB, Purpose::Fixed), 256 * KIB);
         if ROOM == 8 {

@@ -284,11 +284,13 @@ unsafe fn try_resize<T>(
     Ok((block.cast(), new_capacity))
 }
 
-/// Returns the first capacity of a buffer. Growing by single elements would cost more than unused room.
+/// Returns the first capacity of a buffer: 64 bytes, or four elements. Unused room at the end of a block costs
+/// nothing until the next allocation, and growing by single elements costs instructions.
 const fn first_capacity<T>() -> usize {
     match size_of::<T>() {
-        0..=1 => 8,
-        2..=1024 => 4,
+        0 => 0,
+        bytes @ 1..=16 => 64 / bytes,
+        17..=1024 => 4,
         _ => 1,
     }
 }

@@ -38,6 +38,18 @@ fn lists_are_compared_hashed_and_shown_like_slices() {
     assert_eq!(slice, list.as_slice());
 }
 
+/// `par_chunk_map_mut` of Bevy is a method of all types with `AsMut`.
+#[test]
+fn lists_are_slices_for_functions_that_take_any_slice() {
+    fn negate(numbers: &mut impl AsMut<[i32]>) {
+        numbers.as_mut().iter_mut().for_each(|it| *it = -*it);
+    }
+    let arena = FrameArena::new(4096);
+    let mut list = arena.collect([1, 2, 3]);
+    negate(&mut list);
+    assert_eq!(list, [-1, -2, -3]);
+}
+
 #[test]
 fn lists_are_walked_like_slices() {
     let arena = FrameArena::new(4096);

@@ -538,12 +538,3 @@ fn scratch_keeps_its_first_block_although_a_list_has_left_it() {
     let held_bytes = scratch.held_bytes();
     assert!((1..=8 * KIB).contains(&held_bytes), "{held_bytes}");
 }
-
-#[test]
-fn a_list_that_grows_holds_a_block_of_about_its_size() {
-    let arenas = FrameArenas::default();
-    let mut list = arenas.local().vec();
-    list.extend((0..12 * KIB).map(|n| n as u8).filter(|_| true));
-    assert!(list.iter().enumerate().all(|(n, byte)| *byte == n as u8));
-    assert_eq!(arenas.local().held_bytes(), 8 * KIB + 32 * KIB);
-}
