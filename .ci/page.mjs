@@ -13,7 +13,7 @@ const puppeteer = createRequire(join(process.env.PUPPETEER, "package.json"))("pu
 // A world that is drawn by one thread of the processor needs its time, and a busy machine more.
 const PATIENCE_MS = 300_000;
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".gz": "application/gzip" };
 
 // Serves the files of the folder to this machine alone.
 function serve() {
