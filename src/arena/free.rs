@@ -15,6 +15,9 @@ const FIRST_SHIFT: usize = 7;
 /// larger requests, or for the trim.
 const CLASSES_ABOVE: usize = 2;
 
+/// Blocks of a class that are searched for one that is large enough.
+const SEARCHED: usize = 8;
+
 /// The most steps in the window of a trim.
 const MAX_STEPS: usize = 16;
 
@@ -86,6 +89,21 @@ impl Free {
             return None;
         }
         let block = self.take_from(smallest)?;
+        self.free_bytes -= block.bytes();
+        Some(block)
+    }
+
+    /// Takes a free block of at least `bytes`, the smallest class first. For a budget that has little left.
+    pub(super) fn take_fitting(&mut self, bytes: usize) -> Option<Block> {
+        let class = class_of(bytes);
+        let fits = |block: &Block| block.bytes() >= bytes;
+        // Blocks of the same class may be smaller.
+        let blocks = &mut self.classes[class].blocks;
+        let index = match blocks.iter().next().is_some_and(fits) || blocks.raise(SEARCHED, fits) {
+            true => class,
+            false => (self.free_classes >> class >> 1).trailing_zeros() as usize + class + 1,
+        };
+        let block = self.take_from(index)?;
         self.free_bytes -= block.bytes();
         Some(block)
     }

@@ -46,6 +46,8 @@ pub(super) struct Sizes {
     first_bytes: usize,
     /// Doublings from the first block to an ordinary one.
     grades: usize,
+    /// Room to grow does not raise a block above this size.
+    room_bytes: usize,
 }
 
 /// The purpose of a block.
@@ -89,6 +91,16 @@ impl Sizes {
             ordinary_bytes,
             first_bytes,
             grades: (ordinary_bytes / first_bytes).ilog2() as usize,
+            room_bytes: MAX_ROOM_BYTES,
+        }
+    }
+
+    /// Returns the sizes for workers that may use at most `limit_bytes` each. More room than that is useless.
+    pub(super) fn with_worker_limit(self, limit_bytes: usize) -> Self {
+        let limit_bytes = limit_bytes.saturating_add(HEADER_BYTES).min(MAX_ROOM_BYTES);
+        Self {
+            room_bytes: limit_bytes.next_power_of_two(),
+            ..self
         }
     }
 
@@ -115,7 +127,7 @@ impl Sizes {
             .checked_add(HEADER_BYTES)?;
         if purpose == Purpose::Growing && needed_bytes > self.ordinary_bytes / 2 {
             let room = needed_bytes.checked_next_power_of_two()?;
-            let wanted_bytes = room.saturating_mul(ROOM).min(MAX_ROOM_BYTES).max(room);
+            let wanted_bytes = room.saturating_mul(ROOM).min(self.room_bytes).max(room);
             return Some(Request {
                 needed_bytes,
                 least_bytes: wanted_bytes,

@@ -66,7 +66,8 @@ impl Store {
     /// Creates a store for arenas whose first block has at most `first_bytes`.
     pub(crate) fn new(settings: &FrameArenaSettings, first_bytes: usize) -> Self {
         let limit_bytes = settings.budget_bytes.unwrap_or(usize::MAX);
-        let sizes = Sizes::new(settings.block_bytes, limit_bytes, first_bytes);
+        let sizes = Sizes::new(settings.block_bytes, limit_bytes, first_bytes)
+            .with_worker_limit(settings.worker_limit_bytes.unwrap_or(usize::MAX));
         Self {
             sizes,
             first_class: free::class_of(FIRST_BLOCK_BYTES),
@@ -133,8 +134,16 @@ impl Store {
     /// allocator refuses.
     #[cold]
     pub(super) fn take_new(&self, request: Request) -> Result<Block, Refused> {
-        let fair_bytes = (self.remaining_bytes() / BUDGET_PART).max(request.needed_bytes);
-        let mut bytes = request.wanted_bytes.min(fair_bytes);
+        let fair_bytes = self.remaining_bytes() / BUDGET_PART;
+        let mut bytes = request.wanted_bytes;
+        if fair_bytes < bytes {
+            // A power of two, so that the next request for as much finds the block again.
+            let power = 1 << fair_bytes.max(1).ilog2();
+            bytes = power.max(request.needed_bytes);
+            if let Some(block) = self.lock().take_fitting(bytes) {
+                return Ok(block);
+            }
+        }
         loop {
             match self.make(bytes) {
                 Ok(block) => return Ok(block),

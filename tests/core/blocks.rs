@@ -538,3 +538,48 @@ fn scratch_keeps_its_first_block_although_a_list_has_left_it() {
     let held_bytes = scratch.held_bytes();
     assert!((1..=8 * KIB).contains(&held_bytes), "{held_bytes}");
 }
+
+/// Grows a list of 200 KB in scratch in each of many frames, and returns the bytes reserved after 10 and
+/// after 50 frames.
+fn reserved_for_a_list_in_scratch(settings: FrameArenaSettings) -> [usize; 2] {
+    let mut arenas = FrameArenas::new(settings);
+    [10, 40].map(|frames| {
+        for _ in 0..frames {
+            let scratch = arenas.scratch();
+            let mut list = scratch.vec();
+            list.extend((0..25_000_u64).filter(|_| true));
+            drop(list);
+            drop(scratch);
+            arenas.swap();
+        }
+        arenas.usage().reserved_bytes
+    })
+}
+
+#[test]
+fn under_any_budget_a_list_that_grows_finds_the_block_that_it_had() {
+    let budgets: &[usize] = if cfg!(miri) {
+        &[8]
+    } else {
+        &[1, 2, 3, 4, 8, 12, 16, 64]
+    };
+    for &mib in budgets {
+        for odd in [0, MIB / 2, MIB - 1] {
+            let [early, late] = reserved_for_a_list_in_scratch(FrameArenaSettings {
+                budget_bytes: Some(mib * MIB + odd),
+                ..FrameArenaSettings::default()
+            });
+            assert_eq!(early, late, "{mib} MiB and {odd} bytes");
+            assert!(late <= 3 * MIB, "{mib} MiB and {odd} bytes: {late}");
+        }
+    }
+}
+
+#[test]
+fn room_to_grow_ends_at_the_limit_of_a_worker() {
+    let [_, reserved_bytes] = reserved_for_a_list_in_scratch(FrameArenaSettings {
+        worker_limit_bytes: Some(256 * KIB),
+        ..FrameArenaSettings::default()
+    });
+    assert!(reserved_bytes < MIB, "{reserved_bytes}");
+}
