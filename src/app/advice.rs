@@ -86,7 +86,7 @@ impl Advice {
             let results = Count(results as u64, "task result");
             writeln!(
                 f,
-                "// Tasks held up to {held}: at most {arenas} and {results} at once."
+                "// Tasks held up to {held} where it was measured: at most {arenas} and {results}."
             )?;
         }
         if self.periods == 0 {

@@ -431,7 +431,7 @@ fn tasks_are_recorded_with_their_results_and_their_memory() {
     let advice = recorder.advice();
     assert!(
         advice.contains(
-            "// Tasks held up to 16 KiB: at most 2 task arenas and 1 task result at once."
+            "// Tasks held up to 16 KiB where it was measured: at most 2 task arenas and 1 task result."
         ),
         "{advice}"
     );
@@ -498,7 +498,7 @@ fn a_level_of_which_tasks_alone_were_used_is_recorded_while_it_runs() {
     assert!(line.ends_with(",1,0,8192"), "{line}");
     let advice = recorder.advice();
     assert!(
-        advice.contains("// Tasks held up to 8.0 KiB: at most 1 task arena and 0 task results"),
+        advice.contains("// Tasks held up to 8.0 KiB where it was measured: at most 1 task arena and 0 task results"),
         "{advice}"
     );
     drop(running);
