@@ -101,7 +101,7 @@ pub struct FrameArenas {
     period: u64,
     /// Periods until the next step of the trim window.
     periods_to_step: u32,
-    /// The number of coming swaps that give all free memory back.
+    /// The number of coming swaps that give all free memory back; never 0 if the settings ask for that.
     swaps_that_give_back: usize,
     /// The name of the pace, for errors of other arenas. `None` if the pace is the frame.
     #[cfg_attr(
@@ -153,7 +153,7 @@ impl FrameArenas {
             period: 0,
             periods_to_step: Window::of(common.settings.trim_after_periods.unwrap_or(u32::MAX))
                 .step_periods,
-            swaps_that_give_back: 0,
+            swaps_that_give_back: usize::from(common.settings.trim_after_periods == Some(0)),
             run_name: None,
             lost_list_at: OnceLock::new(),
             common,

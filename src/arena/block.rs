@@ -301,6 +301,16 @@ impl Stack {
         }
     }
 
+    /// Reverses the order of the blocks.
+    #[inline]
+    pub(super) fn reverse(&mut self) {
+        if self.len > 1 {
+            let mut reversed = Self::default();
+            self.drain(|block| reversed.push(block));
+            *self = reversed;
+        }
+    }
+
     /// Moves all blocks of another stack to the top of this one, and returns their bytes.
     pub(super) fn add_all(&mut self, other: &mut Self) -> usize {
         let mut bytes = 0;

@@ -4,6 +4,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::FrameArena;
+use crate::figures::Figures;
 
 /// # Figures
 impl FrameArena {
@@ -106,6 +107,18 @@ impl FrameArena {
             }
         }
         self.sites.note_peak(|| used_bytes);
+    }
+
+    /// Returns the exact figures of a period that ends.
+    #[inline(always)]
+    pub(crate) fn measure(&mut self) -> Figures {
+        let used_bytes = self.chain.closed_bytes() + self.cursor.used_by_owner();
+        Figures {
+            used_bytes,
+            peak_bytes: used_bytes.max(self.noted_peak_bytes()),
+            held_bytes: self.chain.held_bytes(),
+            ..Figures::default()
+        }
     }
 
     /// Resets the peak at the end of a period. `used_bytes` are in use at that time.

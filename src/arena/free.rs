@@ -3,7 +3,7 @@
 
 use super::block::{Block, Stack};
 use super::sizes::Request;
-use super::store::Refused;
+use super::store::{Memory, Refused};
 
 /// Free blocks are grouped by size, rounded down to a power of two. Class 0 holds blocks below 256 bytes,
 /// made when a budget is nearly exhausted or for a tiny standalone arena; no request takes them.
@@ -121,9 +121,25 @@ impl Free {
         Some(block)
     }
 
-    /// Adds a block, or pushes it to `unwanted` if the store is closed. `is_idle` means that it was not
-    /// needed since the last step of the window.
-    pub(super) fn put(&mut self, mut block: Block, is_idle: bool, unwanted: &mut Stack) {
+    /// Returns the figures of all blocks.
+    #[inline]
+    pub(super) fn memory(&self) -> Memory {
+        Memory {
+            reserved_bytes: self.reserved_bytes,
+            free_bytes: self.free_bytes,
+            task_bytes: self.task_bytes,
+        }
+    }
+
+    /// Adds the blocks of a stack, the top one first, or leaves them there if the store is closed. `is_idle`
+    /// means that they were not needed since the last step of the window.
+    pub(super) fn put_all(&mut self, blocks: &mut Stack, is_idle: bool) {
+        let mut unwanted = Stack::default();
+        blocks.drain(|block| self.put(block, is_idle, &mut unwanted));
+        *blocks = unwanted;
+    }
+
+    fn put(&mut self, mut block: Block, is_idle: bool, unwanted: &mut Stack) {
         let bytes = block.bytes();
         if block.set_of_task(false) {
             self.task_bytes -= bytes;

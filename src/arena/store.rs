@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{OnceLock, PoisonError};
 
@@ -104,12 +105,7 @@ impl Store {
 
     /// Returns the current memory figures.
     pub(crate) fn memory(&self) -> Memory {
-        let free = self.lock();
-        Memory {
-            reserved_bytes: free.reserved_bytes,
-            free_bytes: free.free_bytes,
-            task_bytes: free.task_bytes,
-        }
+        self.lock().memory()
     }
 
     /// Counts a block as held by a task arena until it is returned.
@@ -243,18 +239,14 @@ impl Store {
 
     /// Returns the refusals since the last [`take_refusals`](Self::take_refusals), without resetting the
     /// count.
-    #[cfg(feature = "bevy")]
+    #[inline]
     pub(crate) fn refusals_so_far(&self) -> u32 {
         self.refusals.load(Relaxed)
     }
 
     /// Returns the refusals since the last call, and resets the count.
     pub(crate) fn take_refusals(&self) -> u32 {
-        // A load is cheaper than a swap, and most periods have no refusals.
-        match self.refusals.load(Relaxed) {
-            0 => 0,
-            _ => self.refusals.swap(0, Relaxed),
-        }
+        self.refusals.swap(0, Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Free> {
@@ -280,7 +272,8 @@ fn blocks_to_pretouch(bytes: usize, block_bytes: usize, limit_bytes: usize) -> u
     bytes.div_ceil(block_bytes).min(most)
 }
 
-/// Blocks on their way back to a store. They are all returned at once when this is dropped.
+/// Blocks on their way back to a store. They are all returned at once, by [`finish`](Self::finish) or when this
+/// is dropped.
 ///
 /// The store is not locked until then, so that arenas can be measured and emptied in one pass.
 pub(crate) struct Returning<'a> {
@@ -303,23 +296,41 @@ impl Returning<'_> {
         blocks.push(block);
     }
 
-    fn put_all(&mut self) {
-        let mut others = Stack::default();
-        if self.others.len() > 0 {
-            // The block pushed first goes first, so that the last one ends up on top.
-            self.others.drain(|block| others.push(block));
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first.len() + self.others.len() == 0
+    }
+
+    /// Returns the blocks, and the figures of the store just before that.
+    #[inline(always)]
+    pub(crate) fn finish(mut self) -> Memory {
+        let memory = self.put_all();
+        if self.is_empty() {
+            // The compiler cannot see that there is nothing to drop.
+            mem::forget(self);
         }
+        memory
+    }
+
+    #[inline(always)]
+    fn put_all(&mut self) -> Memory {
+        // The block pushed first goes first, so that the last one ends up on top.
+        self.others.reverse();
         let mut free = self.store.lock();
-        others.drain(|block| free.put(block, self.is_idle, &mut self.others));
+        let memory = free.memory();
+        if self.others.len() > 0 {
+            free.put_all(&mut self.others, self.is_idle);
+        }
         free.put_equal(&mut self.first, self.store.first_class, self.is_idle);
         // Blocks that a closed store rejects are freed with `self`, after the lock is released.
+        memory
     }
 }
 
 impl Drop for Returning<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.first.len() + self.others.len() > 0 {
+        if !self.is_empty() {
             self.put_all();
         }
     }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::claims::Claims;
+use super::meter::Meter;
 use super::misses::{Misses, Outcome};
 use super::task_book::TaskBook;
 use super::thread::ThreadToken;
 use super::worker::Worker;
-use crate::arena::{FrameArena, Store};
+use crate::arena::{FrameArena, Returning, Store};
 use crate::handles::{FrameHandle, HandleError};
 use crate::panics::FirstPanic;
 use crate::settings::FrameArenaSettings;
@@ -121,18 +122,18 @@ impl Generation {
     /// # Safety
     /// No arena of this generation may be lent, and no other thread may read its figures. The caller must
     /// hold the `&mut` of the `FrameArenas`.
-    pub(super) unsafe fn end_period(&self, mut measure: impl FnMut(ThreadToken, &Worker)) {
+    #[inline(always)]
+    pub(super) unsafe fn end_period(&self, meter: &mut Meter, to: &mut Returning<'_>) {
         let mut kept_bytes = 0;
-        let mut to = self.common.store.returning();
         for (thread, worker) in self.workers.claimed() {
-            measure(thread, worker);
             // SAFETY: the caller promises that no arena is lent, and that no other thread reads its figures.
             let arena = unsafe { worker.arena_mut() };
+            meter.add(thread, worker, arena);
             // A shared arena without blocks shared only zero-sized data. Its mark is removed.
             if arena.is_shared() && arena.held_bytes() > 0 {
                 kept_bytes += arena.held_bytes();
             } else {
-                arena.give_blocks(&mut to);
+                arena.give_blocks(to);
             }
         }
         self.kept_bytes.store(kept_bytes, Relaxed);
@@ -142,7 +143,8 @@ impl Generation {
     /// Drops shared values, gives all blocks back, and sets a new stamp.
     ///
     /// Apart from destructors, the cost is a few instructions per used worker, for any number of allocations.
-    pub(super) fn recycle(&mut self, stamp: Stamp, panic: &mut FirstPanic) {
+    #[inline(always)]
+    pub(super) fn recycle(&mut self, stamp: Stamp, to: &mut Returning<'_>, panic: &mut FirstPanic) {
         self.stamp = stamp;
         let kept_bytes = mem::replace(self.kept_bytes.get_mut(), NOT_ENDED);
         if kept_bytes != NOT_ENDED {
@@ -151,16 +153,15 @@ impl Generation {
         // If nothing was shared, all blocks were given back at the end of the period.
         if kept_bytes != 0 {
             self.run_drops(panic);
-            self.give_blocks();
+            self.give_blocks(to);
         }
         self.workers.release_all();
     }
 
-    fn give_blocks(&mut self) {
-        let mut to = self.common.store.returning();
+    fn give_blocks(&mut self, to: &mut Returning<'_>) {
         for (_, worker) in self.workers.claimed() {
             // SAFETY: with `&mut self`, nothing else uses the arenas of this generation or reads their figures.
-            unsafe { worker.arena_mut() }.give_blocks(&mut to);
+            unsafe { worker.arena_mut() }.give_blocks(to);
         }
     }
 

@@ -10,7 +10,7 @@ use super::scratch::ScratchStore;
 use super::thread::ThreadToken;
 use super::usage::FrameUsage;
 use super::worker::Worker;
-use crate::arena::Memory;
+use crate::arena::{FrameArena, Memory};
 use crate::figures::Figures;
 use crate::sites;
 
@@ -26,6 +26,8 @@ pub(super) struct Meter {
     usage: FrameUsage,
     /// The line of each thread in the usage.
     seats: Vec<Seat>,
+    /// The lines of workers that were added to in the period that ends.
+    seen_lines: usize,
 }
 
 /// A thread and its line in the usage. Threads with the same name share a line.
@@ -39,34 +41,78 @@ impl Meter {
         &self.usage
     }
 
-    /// Adds the figures of a worker in the period that ends.
-    #[inline]
-    pub(super) fn add(&mut self, thread: ThreadToken, worker: &Worker) {
-        let figures = worker.figures();
-        worker
+    /// Adds the figures of a worker, and of its arena, in the period that ends.
+    #[inline(always)]
+    pub(super) fn add(&mut self, thread: ThreadToken, worker: &Worker, arena: &mut FrameArena) {
+        let figures = arena.measure();
+        arena
             .sites()
             .end_period(figures.used_bytes, &mut self.usage.sites);
         // A thread that asked for its arena but allocated nothing is not a worker of this period.
         if figures.peak_bytes > 0 {
             let line = self.line_of(thread, worker);
-            self.usage.add(line, &figures);
+            self.add_to(line, &figures);
         }
     }
 
+    /// Adds the figures of one thread to its line and to the sums.
+    #[inline(always)]
+    fn add_to(&mut self, line: usize, figures: &Figures) {
+        let usage = &mut self.usage;
+        usage.figures.add_memory(figures);
+        usage.active_workers += 1;
+        let worker = &mut usage.workers[line];
+        if worker.period != usage.period {
+            worker.period = usage.period;
+            worker.idle_periods = 0;
+            worker.figures = *figures;
+            self.seen_lines += 1;
+        } else {
+            worker.figures.add_memory(figures);
+        }
+        worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
+    }
+
     /// Records the figures that workers share. Must be called after all workers were added.
+    #[inline(always)]
     pub(super) fn end_period(&mut self, common: &Common) {
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
         common.stale_sites.end_period(0, &mut usage.sites);
-        let (lookups, panics, first) = common.misses.end_period();
-        usage.figures.stale_lookups = lookups;
-        usage.figures.stale_panics = panics;
-        usage.first_stale_lookup = first;
-        (usage.task_arenas, usage.oldest_task) = common.tasks.running();
-        usage.task_results = common.tasks.results();
-        usage.figures.refusals = common.store.take_refusals().into();
-        if usage.figures.refusals > 0 {
+        if common.misses.are_any() {
+            let (lookups, panics, first) = common.misses.end_period();
+            usage.figures.stale_lookups = lookups;
+            usage.figures.stale_panics = panics;
+            usage.first_stale_lookup = first;
+        }
+        if common.tasks.are_used() {
+            (usage.task_arenas, usage.oldest_task) = common.tasks.running();
+            usage.task_results = common.tasks.results();
+        }
+        if common.store.refusals_so_far() > 0 {
+            usage.figures.refusals = common.store.take_refusals().into();
             usage.largest_refusal_bytes = common.store.largest_refusal_bytes();
+        }
+        if self.seen_lines < usage.workers.len() {
+            self.note_idle();
+        }
+    }
+
+    /// Resets the lines of workers that were idle in the period, and removes those that have been idle for long.
+    #[cold]
+    fn note_idle(&mut self) {
+        let FrameUsage {
+            period, workers, ..
+        } = &mut self.usage;
+        for worker in workers.iter_mut().filter(|it| it.period != *period) {
+            worker.figures = Figures::default();
+            worker.idle_periods += 1;
+        }
+        let lines = workers.len();
+        workers.retain(|worker| worker.idle_periods <= MAX_IDLE_PERIODS);
+        if workers.len() < lines {
+            // The lines have moved. Threads are assigned to them again by name.
+            self.seats.clear();
         }
     }
 
@@ -101,21 +147,20 @@ impl Meter {
         sites::finish(&mut self.usage.sites);
     }
 
-    /// Resets the figures for another period, except those that span periods.
+    /// Resets the figures for another period, except those that span periods. The line of a worker is reset when
+    /// it is first added to, or by [`note_idle`](Self::note_idle).
+    #[inline]
     pub(super) fn begin(&mut self, period: u64) {
-        let most_seats = 2 * self.usage.active_workers + SPARE_SEATS;
-        if self.usage.begin(period) > MAX_IDLE_PERIODS {
-            self.usage
-                .workers
-                .retain(|worker| worker.idle_periods <= MAX_IDLE_PERIODS);
-            // The lines have moved. Threads are assigned to them again by name.
-            self.seats.clear();
-        } else if self.seats.len() > most_seats {
-            // Most seats are stale: their threads have ended.
-            self.seats.clear();
-        }
+        let usage = &mut self.usage;
+        usage.period = period;
+        usage.figures = Figures::default();
+        usage.first_stale_lookup = None;
+        usage.active_workers = 0;
+        usage.sites.clear();
+        self.seen_lines = 0;
     }
 
+    #[inline(always)]
     fn line_of(&mut self, thread: ThreadToken, worker: &Worker) -> usize {
         let guess = worker.seat.load(Relaxed);
         match self.seats.get(guess) {
@@ -129,38 +174,16 @@ impl Meter {
         let known = self.seats.iter().position(|seat| seat.thread == thread);
         let index = known.unwrap_or_else(|| {
             let line = self.usage.line_named(&worker.name());
+            let workers = self.usage.workers.len().max(self.usage.active_workers);
+            if self.seats.len() > 2 * workers + SPARE_SEATS {
+                // Most seats are stale: their threads have ended.
+                self.seats.clear();
+            }
             self.seats.push(Seat { thread, line });
             self.seats.len() - 1
         });
         worker.seat.store(index, Relaxed);
         self.seats[index].line
-    }
-}
-
-impl FrameUsage {
-    /// Resets the figures for another period, and returns the longest idle time of a worker, in periods.
-    fn begin(&mut self, period: u64) -> u32 {
-        self.period = period;
-        self.figures = Figures::default();
-        self.sites.clear();
-        self.active_workers = 0;
-        let mut longest = 0;
-        for worker in &mut self.workers {
-            worker.figures = Figures::default();
-            worker.idle_periods += 1;
-            longest = longest.max(worker.idle_periods);
-        }
-        longest
-    }
-
-    /// Adds the figures of one thread.
-    fn add(&mut self, line: usize, figures: &Figures) {
-        self.figures.add_memory(figures);
-        self.active_workers += 1;
-        let worker = &mut self.workers[line];
-        worker.figures.add_memory(figures);
-        worker.idle_periods = 0;
-        worker.high_watermark_bytes = worker.high_watermark_bytes.max(worker.peak_bytes);
     }
 }
 

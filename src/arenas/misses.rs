@@ -79,20 +79,22 @@ impl Misses {
         *self.first() = Some(first);
     }
 
+    /// Whether a look-up has failed since the last period ended.
+    #[inline]
+    pub(super) fn are_any(&self) -> bool {
+        self.count.load(Relaxed) > 0
+    }
+
     /// Ends a period. Returns the number of failed look-ups, the number of those that panicked, and the first
     /// that panicked; if none did, the first failed look-up.
     ///
     /// A look-up that fails in a lease during this call counts for this period or the next.
     pub(super) fn end_period(&self) -> (u64, u64, Option<StaleLookup>) {
-        // A load is cheaper than a swap, and most periods have no failed look-ups.
-        match self.count.load(Relaxed) {
-            0 => (0, 0, None),
-            _ => (
-                self.count.swap(0, Relaxed),
-                self.panics.swap(0, Relaxed),
-                self.first().take(),
-            ),
-        }
+        (
+            self.count.swap(0, Relaxed),
+            self.panics.swap(0, Relaxed),
+            self.first().take(),
+        )
     }
 
     /// Returns the same as [`end_period`](Self::end_period), without resetting it.

@@ -5,8 +5,7 @@ use std::mem;
 
 use super::generation::{Common, Generation};
 use super::sync::Arc;
-use crate::panics::FirstPanic;
-use crate::stamp;
+use crate::stamp::{self, Stamp};
 
 /// Generations that wait for the end of their last lease, or, as spares, for their next use.
 #[derive(Default)]
@@ -33,11 +32,15 @@ impl Parking {
 
     /// Recycles generations whose last lease has ended, and frees old spares.
     #[inline]
-    pub(super) fn tend(&mut self, trim_after: Option<u32>, panic: &mut FirstPanic) {
+    pub(super) fn tend(
+        &mut self,
+        trim_after: Option<u32>,
+        recycle: impl FnMut(&mut Generation, Stamp),
+    ) {
         if self.generations.is_empty() {
             return;
         }
-        self.recycle_free(panic);
+        self.recycle_free(recycle);
         self.note_leased();
         self.periods = self.periods.saturating_add(1);
         if trim_after.is_some_and(|periods| self.periods > periods) {
@@ -57,10 +60,10 @@ impl Parking {
     }
 
     /// Recycles generations whose last lease has ended.
-    pub(super) fn recycle_free(&mut self, panic: &mut FirstPanic) {
+    pub(super) fn recycle_free(&mut self, mut recycle: impl FnMut(&mut Generation, Stamp)) {
         for generation in self.generations.iter_mut().filter_map(Arc::get_mut) {
             if !generation.is_spare() {
-                generation.recycle(stamp::SPARE, panic);
+                recycle(generation, stamp::SPARE);
             }
         }
     }
@@ -81,9 +84,14 @@ impl Parking {
     /// Replaces the generation that is due with a free one, if it is leased.
     #[inline]
     pub(super) fn replace_if_leased(&mut self, due: &mut Arc<Generation>, common: &Arc<Common>) {
-        if Arc::get_mut(due).is_some() {
-            return;
+        // Only an owner of the `Arc` can clone it. A lease that ends just now is noticed in the next period.
+        if Arc::strong_count(due) > 1 {
+            self.replace(due, common);
         }
+    }
+
+    #[cold]
+    fn replace(&mut self, due: &mut Arc<Generation>, common: &Arc<Common>) {
         let is_free = |generation: &mut Arc<Generation>| Arc::get_mut(generation).is_some();
         let index = match self.generations.iter_mut().position(is_free) {
             Some(spare) => spare,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::FrameArenas;
-use super::worker::Worker;
-use crate::arena::Window;
+use super::meter::Meter;
+use super::ring::Ring;
+use crate::arena::{Returning, Window};
 use crate::panics::FirstPanic;
 
 /// # Ending a period (called by the plugins)
@@ -32,31 +33,35 @@ impl FrameArenas {
     /// assert_eq!(arenas.usage().used_bytes, 1000);
     /// ```
     pub fn swap(&mut self) {
+        let mut panic = FirstPanic::default();
+        let common = &*self.common;
         self.meter.begin(self.period);
-        let (memory, kept_bytes) = (self.common.store.memory(), self.kept_bytes());
+        let kept_bytes = common.kept_bytes.load(Relaxed);
+        let mut to = common.store.returning();
+        let trim_after = common.settings.trim_after_periods;
+        self.parking.tend(trim_after, |parked, stamp| {
+            parked.recycle(stamp, &mut to, &mut panic);
+        });
         let lives_on = self.ring.len() > 1;
         // With a single generation, the recycle below would leave nothing to measure.
         if !lives_on {
-            self.end_period_of_previous();
+            end_only_period(&mut self.ring, &mut self.meter, &mut to);
         }
-        let mut panic = FirstPanic::default();
         let stamp = self.ring.advance();
-        self.parking
-            .tend(self.common.settings.trim_after_periods, &mut panic);
-        self.parking
-            .replace_if_leased(self.ring.current_mut(), &self.common);
-        Arc::get_mut(self.ring.current_mut())
+        let due = self.ring.current_mut();
+        self.parking.replace_if_leased(due, &self.common);
+        Arc::get_mut(due)
             .expect("a leased generation was replaced")
-            .recycle(stamp, &mut panic);
+            .recycle(stamp, &mut to, &mut panic);
         // After the recycle, so that the blocks of the period that just ended lie on top of the store. The
         // next period then takes them while they are still in the cache.
         if lives_on {
-            self.end_period_of_previous();
+            end_period(&mut self.ring, &mut self.meter, &mut to);
         }
-        self.meter.end_period(&self.common);
-        self.meter.note_memory(memory, kept_bytes);
+        self.meter.note_memory(to.finish(), kept_bytes);
+        self.meter.end_period(common);
         self.period += 1;
-        self.common.tasks.begin_period(self.period);
+        common.tasks.begin_period(self.period);
         self.scratch.end_period(&mut panic);
         self.give_surplus_back();
         self.meter.note_generations(&self.ring, &self.parking);
@@ -64,20 +69,11 @@ impl FrameArenas {
         panic.resume();
     }
 
-    /// Measures the workers of the period that ends, and takes back the blocks of arenas in which nothing was
-    /// shared.
-    fn end_period_of_previous(&mut self) {
-        let measure = |thread, worker: &Worker| self.meter.add(thread, worker);
-        // SAFETY: with `&mut self` no arena is lent, and no other thread reads its figures.
-        unsafe { self.ring.previous().end_period(measure) };
-    }
-
     /// Gives back memory that was not needed for some time.
     fn give_surplus_back(&mut self) {
-        let trims_at_once = self.common.settings.trim_after_periods == Some(0);
-        if self.swaps_that_give_back > 0 || trims_at_once {
-            self.swaps_that_give_back = self.swaps_that_give_back.saturating_sub(1);
+        if self.swaps_that_give_back > 0 {
             self.give_all_back();
+            self.swaps_that_give_back -= usize::from(!self.trims_at_once());
         }
         self.periods_to_step -= 1;
         if self.periods_to_step == 0 {
@@ -102,6 +98,11 @@ impl FrameArenas {
         self.scratch.give_blocks();
         self.common.store.clear();
         self.measure_memory();
+    }
+
+    /// Whether each swap gives all free memory back.
+    fn trims_at_once(&self) -> bool {
+        self.common.settings.trim_after_periods == Some(0)
     }
 
     /// Records the current memory figures.
@@ -140,8 +141,12 @@ impl FrameArenas {
     /// ```
     pub fn recycle_parked(&mut self) {
         let mut panic = FirstPanic::default();
-        self.parking.recycle_free(&mut panic);
-        if self.common.settings.trim_after_periods == Some(0) {
+        let mut to = self.common.store.returning();
+        self.parking.recycle_free(|parked, stamp| {
+            parked.recycle(stamp, &mut to, &mut panic);
+        });
+        drop(to);
+        if self.trims_at_once() {
             self.parking.free_spares(0);
             self.common.store.clear();
         }
@@ -174,4 +179,19 @@ impl FrameArenas {
         self.give_all_back();
         self.meter.note_generations(&self.ring, &self.parking);
     }
+}
+
+/// Measures the workers of the period that ends, and takes back the blocks of arenas in which nothing was
+/// shared.
+#[inline(always)]
+fn end_period(ring: &mut Ring, meter: &mut Meter, to: &mut Returning<'_>) {
+    // SAFETY: with the `&mut` of the ring, which only its `FrameArenas` has, no arena is lent, and no other
+    // thread reads its figures.
+    unsafe { ring.previous().end_period(meter, to) };
+}
+
+/// The same for a ring of one generation, out of line because few have that.
+#[inline(never)]
+fn end_only_period(ring: &mut Ring, meter: &mut Meter, to: &mut Returning<'_>) {
+    end_period(ring, meter, to);
 }

@@ -57,16 +57,14 @@ impl TaskBook {
         self.period.store(period, Relaxed);
     }
 
-    /// Returns the number of running tasks, and the one that has run longest.
+    /// Whether a task has ever begun. If not, there are no figures.
     #[inline]
-    pub(super) fn running(&self) -> (usize, Option<RunningTask>) {
-        match self.is_used.load(Relaxed) {
-            true => self.look_for_running(),
-            false => (0, None),
-        }
+    pub(super) fn are_used(&self) -> bool {
+        self.is_used.load(Relaxed)
     }
 
-    fn look_for_running(&self) -> (usize, Option<RunningTask>) {
+    /// Returns the number of running tasks, and the one that has run longest.
+    pub(super) fn running(&self) -> (usize, Option<RunningTask>) {
         let running = self.lock();
         let oldest = running.iter().min_by_key(|entry| entry.period);
         let now = self.period.load(Relaxed);

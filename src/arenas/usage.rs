@@ -69,6 +69,9 @@ pub struct WorkerUsage {
     pub high_watermark_bytes: usize,
     /// Periods since a thread of this name last allocated.
     pub idle_periods: u32,
+    /// The period in which a thread of this name last allocated.
+    #[cfg_attr(feature = "reflect", reflect(ignore))]
+    pub(super) period: u64,
 }
 
 impl FrameUsage {
@@ -96,6 +99,7 @@ impl FrameUsage {
                 figures: Figures::default(),
                 high_watermark_bytes: 0,
                 idle_periods: 0,
+                period: u64::MAX,
             });
             self.workers.len() - 1
         })
@@ -155,6 +159,7 @@ impl Clone for WorkerUsage {
             figures,
             high_watermark_bytes,
             idle_periods,
+            period,
         } = self;
         // All holders of the name share the counter of the `Arc`: avoid writing to it.
         if !Arc::ptr_eq(name, &other.name) {
@@ -163,5 +168,6 @@ impl Clone for WorkerUsage {
         *figures = other.figures;
         *high_watermark_bytes = other.high_watermark_bytes;
         *idle_periods = other.idle_periods;
+        *period = other.period;
     }
 }

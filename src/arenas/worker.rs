@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::thread::{self, NOBODY, ThreadToken};
 use crate::arena::FrameArena;
 use crate::figures::Figures;
-use crate::sites::SiteTable;
 use crate::stamp::Stamp;
 
 /// An arena that belongs to the thread that has claimed it.
@@ -27,8 +26,7 @@ pub(super) struct Worker {
 // SAFETY: through `&Worker`, threads other than the owner reach
 // - the atomic and the mutex, which are `Sync`;
 // - of the arena only its figures, through `figures`: they read atomics, and fields that change only under
-//   `&mut FrameArena`;
-// - its sites, through `sites`, which are `Sync`.
+//   `&mut FrameArena`.
 // The arena itself is lent only by unsafe methods. Their callers promise to be the owner, or to have
 // exclusive access.
 unsafe impl Sync for Worker {}
@@ -85,14 +83,6 @@ impl Worker {
     pub(super) fn name(&self) -> Arc<str> {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&named.1)
-    }
-
-    /// Returns the sites that asked for the arena.
-    #[inline(always)]
-    pub(super) fn sites(&self) -> &SiteTable {
-        // SAFETY: as in `figures`; only the sites of the arena are used, which are `Sync`.
-        let arena = unsafe { &*self.arena.get() };
-        arena.sites()
     }
 
     /// Returns the figures of the arena, which any thread may read.

@@ -9,13 +9,10 @@
 #[expect(dead_code, reason = "the store reads some of them")]
 mod settings;
 
-#[path = "../../src/panics.rs"]
-#[expect(dead_code, reason = "no destructor runs here")]
-mod panics;
-
 mod allocator;
 
 mod stamp {
+    pub(crate) type Stamp = u64;
     pub(crate) const SPARE: u64 = u64::MAX;
 }
 

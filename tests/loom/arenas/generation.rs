@@ -3,7 +3,6 @@
 use loom::cell::UnsafeCell;
 
 use super::sync::Arc;
-use crate::panics::FirstPanic;
 use crate::stamp;
 
 pub(super) struct Common;
@@ -27,7 +26,7 @@ impl Generation {
         self.stamp == stamp::SPARE
     }
 
-    pub(super) fn recycle(&mut self, stamp: u64, _: &mut FirstPanic) {
+    pub(super) fn recycle(&mut self, stamp: u64) {
         self.stamp = stamp;
         // SAFETY: loom finds whoever reads it meanwhile.
         self.data.with_mut(|data| unsafe { *data = stamp });
