@@ -116,8 +116,8 @@ pub struct FrameArena {
     fill_recycled: bool,
     drops: OwnerOnly<DropList>,
     chain: OwnerOnly<Chain>,
-    /// The peak since the last reset, updated when memory is freed or a block is added. Atomic like all
-    /// figures: other threads read it while the owner allocates.
+    /// The peak since the last reset, updated when memory is freed. Atomic like all figures: other threads read
+    /// it while the owner allocates.
     peak_bytes: AtomicUsize,
     /// The highest peak of all periods.
     highest_peak_bytes: AtomicUsize,

@@ -38,7 +38,7 @@ const LIMITS: [(&str, f64); 39] = [
     (ALLOC_WITH, 9.0),
     (TRY_ALLOC, 11.0),
     (SHARE, 8.0),
-    (BLOCK, 318.0),
+    (BLOCK, 262.0),
     (GET, 4.0),
     (GET_PREVIOUS, 9.0),
     (SCRATCH, 40.0),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;
+use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -80,6 +81,9 @@ impl Chain {
     ///
     /// Without it, a large list between small ones would waste the rest of each block.
     pub(super) fn reopen(&self, cursor: &Cursor, bytes: usize, limit_bytes: usize) -> bool {
+        if !self.may_reopen(bytes) {
+            return false;
+        }
         self.with(|blocks| {
             let has_room = |block: &Block| block.data_bytes() - block.used_bytes() >= bytes;
             if !blocks.raise(SEARCHED, has_room) {
@@ -207,7 +211,8 @@ impl Chain {
     fn with<R>(&self, work: impl FnOnce(&mut Stack) -> R) -> R {
         let mut blocks = self.blocks.take();
         let result = work(&mut blocks);
-        self.blocks.set(blocks);
+        // It left an empty stack, but the compiler cannot see that there is nothing to drop.
+        mem::forget(self.blocks.replace(blocks));
         result
     }
 }

@@ -77,7 +77,7 @@ impl FrameArena {
         self.used_bytes().max(self.noted_peak_bytes())
     }
 
-    /// Returns the recorded peak, which is updated when memory is freed or a block is added.
+    /// Returns the recorded peak, which is updated when memory is freed.
     #[inline]
     pub(crate) fn noted_peak_bytes(&self) -> usize {
         self.peak_bytes.load(Relaxed)
@@ -96,7 +96,7 @@ impl FrameArena {
         self.peak_bytes().max(self.highest_peak_bytes.load(Relaxed))
     }
 
-    /// Records the bytes in use, before some are freed or after a block was added.
+    /// Records the bytes in use, before some are freed.
     #[inline(always)]
     pub(super) fn note_peak(&self, used_bytes: usize) {
         if used_bytes > self.peak_bytes.load(Relaxed) {

@@ -294,7 +294,7 @@ impl Class {
 #[inline]
 fn class_for(bytes: usize) -> usize {
     debug_assert!(bytes.is_power_of_two() && bytes > 1 << FIRST_SHIFT);
-    bytes.ilog2() as usize - FIRST_SHIFT
+    bytes.trailing_zeros() as usize - FIRST_SHIFT
 }
 
 /// Returns the class of a block of `bytes`.

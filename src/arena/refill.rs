@@ -59,7 +59,6 @@ impl FrameArena {
             self.needs_cleanup.set(true);
         }
         let memory = self.cursor.take(size, align);
-        self.note_peak(self.used_now());
         Ok(memory.expect("a block chosen for a layout has room for it"))
     }
 
@@ -71,6 +70,9 @@ impl FrameArena {
         purpose: Purpose,
         remaining: usize,
     ) -> Option<NonNull<u8>> {
+        if !self.chain.may_reopen(layout.size()) {
+            return None;
+        }
         // A cursor is less aligned than the start of a block, so more padding may be needed.
         let padding = layout.align().saturating_sub(bump::CURSOR_ALIGN);
         let needed_bytes = bump::round_up(layout.size()).checked_add(padding)?;
@@ -83,9 +85,7 @@ impl FrameArena {
             Purpose::Fixed => needed_bytes,
             Purpose::Growing => needed_bytes.saturating_mul(2),
         };
-        if !self.chain.may_reopen(bytes)
-            || !self.chain.reopen(&self.cursor, bytes, self.limit_bytes)
-        {
+        if !self.chain.reopen(&self.cursor, bytes, self.limit_bytes) {
             return None;
         }
         self.cursor.take(layout.size(), layout.align())
