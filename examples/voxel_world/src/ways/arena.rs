@@ -5,8 +5,8 @@ use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::common_conditions::not;
 use bevy_frame_arena::{
-    ArenasOf, FixedStep, FrameArena, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenas,
-    FrameHandle, TaskResult,
+    ArenasOf, FixedStep, FrameArena, FrameArenaPacePlugin, FrameArenaPlugin, FrameArenaSettings,
+    FrameArenas, FrameHandle, LivesFor, TaskResult,
 };
 use bevy_math::Vec3;
 
@@ -27,8 +27,15 @@ impl Plugin for ArenaPlugin {
     fn build(&self, app: &mut App) {
         app.add_plugins((
             FrameArenaPlugin::default(),
-            // Memory at the pace of the steps, which is not that of the frames.
-            FrameArenaPacePlugin::fixed_step(),
+            // Memory at the pace of the steps, which is not that of the frames. A step's lists are not read
+            // after the next one begins.
+            FrameArenaPacePlugin {
+                settings: FrameArenaSettings {
+                    lives_for: LivesFor::OnePeriod,
+                    ..Default::default()
+                },
+                ..FrameArenaPacePlugin::fixed_step()
+            },
         ))
         .init_resource::<Grid>()
         .init_resource::<Visible>()
