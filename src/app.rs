@@ -23,6 +23,6 @@ pub(crate) use self::problems::{Kind, Problem, is_near, problems_in};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
 #[cfg(feature = "overlay")]
-pub(crate) use self::report::{Seen, is_due, report_for};
+pub(crate) use self::report::{Seen, finds_arenas, is_due};
 pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
 pub(crate) use crate::error::Bytes;

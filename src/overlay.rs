@@ -23,7 +23,7 @@ use bevy_ui::prelude::{
 
 use self::graph::History;
 use self::parts::{BACKGROUND, FAINT_TEXT, Painter, Parts, TITLE, display};
-use crate::app::{FrameArenaReport, is_due, report_for};
+use crate::app::{FrameArenaReport, finds_arenas, is_due};
 
 /// Shows the usage of all arenas on the screen.
 ///
@@ -71,7 +71,10 @@ impl Plugin for FrameArenaOverlayPlugin {
             .init_resource::<WindowState>()
             .add_systems(
                 Update,
-                draw.run_if(resource_exists::<FrameArenaOverlayConfig>),
+                draw.run_if(
+                    resource_exists::<FrameArenaOverlayConfig>
+                        .and_then(finds_arenas("FrameArenaOverlayPlugin")),
+                ),
             );
     }
 }
@@ -194,16 +197,12 @@ struct Overlay {
 /// changed, as it has at the start, or arenas were added.
 fn draw(
     config: Res<FrameArenaOverlayConfig>,
-    report: Option<Res<FrameArenaReport>>,
+    report: Res<FrameArenaReport>,
     state: Res<WindowState>,
     time: Option<Res<Time<Real>>>,
-    mut is_told: Local<bool>,
     mut overlay: Local<Overlay>,
     mut world: Parts,
 ) {
-    let Some(report) = report_for("FrameArenaOverlayPlugin", report, &mut is_told) else {
-        return;
-    };
     let Overlay {
         window,
         parts,

@@ -79,23 +79,24 @@ impl Problem {
 pub(crate) fn problems_in(
     news: &News,
     report: &ArenaReport,
-    mut is_wanted: impl FnMut(Kind, Option<&Arc<str>>) -> bool,
+    mut is_wanted: impl FnMut(Kind) -> bool,
 ) -> Vec<Problem> {
-    let usage = news.usage;
+    let (usage, settings) = (news.usage, &report.settings);
     let mut found = Vec::new();
-    if news.figures.refusals > 0 && is_wanted(Kind::Refused, None) {
+    if news.figures.refusals > 0 && is_wanted(Kind::Refused) {
         found.push(refused(news, report));
     }
-    if news.figures.stale_panics > 0 && is_wanted(Kind::Stale, None) {
+    if news.figures.stale_panics > 0 && is_wanted(Kind::Stale) {
         found.push(stale(news, report));
     }
-    if usage.parked > PARKED_IS_FINE && is_wanted(Kind::Parked, None) {
+    if usage.parked > PARKED_IS_FINE && is_wanted(Kind::Parked) {
         found.push(parked(usage));
     }
-    if let Some(limit) = report.settings.worker_limit_bytes {
-        let near = usage.workers.iter().filter(|it| is_near(it, limit));
-        let near = near.filter(|it| is_wanted(Kind::NearLimit, Some(&it.name)));
-        found.extend(near.map(|worker| near_limit(worker, limit, news, report)));
+    if let Some(limit) = settings.worker_limit_bytes
+        && let Some(worker) = usage.workers.iter().find(|it| is_near(it, limit))
+        && is_wanted(Kind::NearLimit)
+    {
+        found.push(near_limit(worker, limit, news, report));
     }
     // Having an age, it has lived through all of the last period.
     let is_old = |it: &RunningTask| {
@@ -103,15 +104,15 @@ pub(crate) fn problems_in(
     };
     if let Some(task) = usage.oldest_task.filter(is_old)
         && news.is_over
-        && is_wanted(Kind::OldTask, None)
+        && is_wanted(Kind::OldTask)
     {
         found.push(old_task(&task, report));
     }
     // A level that gives its memory back has nothing to compare with.
     if let Some(read_at) = report.lost_list_at
-        && report.settings.trim_after_periods != Some(0)
+        && settings.trim_after_periods != Some(0)
         && news.is_over
-        && is_wanted(Kind::LostList, None)
+        && is_wanted(Kind::LostList)
     {
         found.push(lost_list(read_at));
     }
@@ -229,35 +230,10 @@ fn line(location: &Location) -> String {
     format!("{}:{}", location.file(), location.line())
 }
 
-/// The maximum number of warnings for one set of arenas: a game may start threads with ever new names.
-const MAX_WARNINGS: usize = 64;
-
-/// The warnings already logged for one set of arenas: their kinds, and the workers that are near their limit.
-#[derive(Default)]
-pub(super) struct Warnings(Vec<(Kind, Option<Arc<str>>)>);
-
-impl Warnings {
-    /// Logs the problems in new figures that were not logged yet.
-    pub(super) fn warn(&mut self, report: &ArenaReport, news: &News) {
-        let usage = news.usage;
-        let has_limit = report.settings.worker_limit_bytes.is_some();
-        let has_line = usage.oldest_task.is_some() || report.lost_list_at.is_some();
-        if news.figures.counts() == [0; 3] && usage.parked == 0 && !has_limit && !has_line {
-            // As in most periods. It is cheaper than looking for each problem.
-            return;
-        }
-        let Self(told) = self;
-        let is_new = |kind, worker: Option<&Arc<str>>| {
-            let mut known = told.iter();
-            let is_told = known.any(|it| it.0 == kind && it.1.as_ref() == worker);
-            let is_new = !is_told && (worker.is_none() || told.len() < MAX_WARNINGS);
-            if is_new {
-                told.push((kind, worker.cloned()));
-            }
-            is_new
-        };
-        for problem in problems_in(news, report, is_new) {
-            warn!("{}: {}", report.label, problem.text);
-        }
+/// Logs the problems in new figures whose kinds were not logged yet.
+pub(super) fn warn_of(news: &News, report: &ArenaReport, told: &mut Vec<Kind>) {
+    for problem in problems_in(news, report, |kind| !told.contains(&kind)) {
+        warn!("{}: {}", report.label, problem.text);
+        told.push(problem.kind);
     }
 }

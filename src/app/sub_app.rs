@@ -8,7 +8,7 @@ use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::system::SystemState;
 
-use super::pace::{prefix_of, words_of};
+use super::pace::words_of;
 use super::plugin::FrameArenaPlugin;
 use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::{FrameArenas, FrameLease, Outcome};
@@ -90,28 +90,27 @@ pub struct FrameArenaSubAppPlugin {
     /// the main world has [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods), it can read that
     /// generation as well; otherwise the generation counts as [`parked`](crate::FrameUsage::parked).
     pub frames: usize,
-    /// The [prefix](crate::FrameArenaPacePlugin::diagnostics_prefix) of the sub-app's diagnostics, which are in
-    /// the main world's store. Default: derived from its label, e.g. `render_arena` for `RenderApp`.
-    pub diagnostics_prefix: Option<Cow<'static, str>>,
+    /// The [name](crate::FrameArenaPacePlugin::name) of the sub-app's arenas in the main world's report and
+    /// diagnostics. Default: derived from its label, e.g. `render` for `RenderApp`.
+    pub name: Cow<'static, str>,
 }
 
 impl FrameArenaSubAppPlugin {
     /// Creates the plugin for the sub-app with this label.
     pub fn new(label: impl AppLabel) -> Self {
         let label = label.intern();
+        let words = words_of(&format!("{label:?}"));
         Self {
             label,
             settings: FrameArenaSettings::default(),
             frames: 1,
-            diagnostics_prefix: Some(prefix_of(&name_of(label)).into()),
+            name: words
+                .strip_suffix(" app")
+                .unwrap_or(&words)
+                .to_owned()
+                .into(),
         }
     }
-}
-
-/// Returns the name of a sub-app in words: `render` for `RenderApp`.
-fn name_of(label: InternedAppLabel) -> String {
-    let words = words_of(&format!("{label:?}"));
-    words.strip_suffix(" app").unwrap_or(&words).to_owned()
 }
 
 impl Plugin for FrameArenaSubAppPlugin {
@@ -124,17 +123,13 @@ impl Plugin for FrameArenaSubAppPlugin {
         if !app.get_sub_app(self.label).is_some_and(is_due) {
             return;
         }
-        if let Some(prefix) = &self.diagnostics_prefix {
-            let name = name_of(self.label);
-            let report = ArenaReport::new(&name, "frame", prefix, &self.settings);
-            FrameArenaReport::add(app.world_mut(), Key::SubApp(self.label), report);
-        }
+        let key = Key::SubApp(self.label);
+        let report = ArenaReport::new(key, &self.name, "frame", &self.settings);
+        FrameArenaReport::add(app.world_mut(), key, report);
         let mut sinks = SystemState::<Sinks>::new(app.world_mut());
-        let Some(sub_app) = app.get_sub_app_mut(self.label) else {
-            return;
-        };
+        let sub_app = app.sub_app_mut(self.label);
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
-        let (label, frames) = (self.label, self.frames);
+        let frames = self.frames;
         sub_app.insert_resource(ExtractedFrame::holding(frames));
         if !sub_app.world().contains_resource::<FrameArenas>() {
             sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
@@ -151,7 +146,7 @@ impl Plugin for FrameArenaSubAppPlugin {
                     arenas.swap();
                 }
                 if let Ok(sinks) = sinks.get_mut(main) {
-                    pass_on(Key::SubApp(label), arenas, true, sinks);
+                    pass_on(key, arenas, true, sinks);
                 }
             }
             if let Some(extract) = &mut extract {

@@ -51,7 +51,7 @@ impl History {
             let is_in_slot = known.iter().any(|(it, age)| it.kind == kind && *age == 0);
             kind <= Kind::NearLimit && !is_in_slot
         };
-        for problem in problems_in(&news, report, |kind, _| is_wanted(kind)) {
+        for problem in problems_in(&news, report, is_wanted) {
             let mut known = self.problems.iter_mut();
             match known.find(|(it, _)| it.kind == problem.kind) {
                 // The first one of a slot is kept.
