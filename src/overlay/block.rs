@@ -9,10 +9,11 @@ use super::parts::{
     FAINT_TEXT, LETTER_EM, LINE_LETTERS, PEAK, Painter, RESERVED, USED, WARNING_TEXT, WIDTH_EM,
     display, percent,
 };
-use super::workers::{self, ShortName};
+use super::workers::{self, short_name};
 use crate::app::{ArenaReport, Bytes, Kind, Problem};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
+use crate::figures::Figures;
 use crate::sites;
 
 /// The number of problems shown at once: for the frame's arenas, and for others.
@@ -62,6 +63,7 @@ pub(super) fn draw(
             draw_sites(painter, &report.usage);
         }
     }
+    let (sum, seconds) = (history.sum(), graph::seconds(painter.config));
     let mut problems = history.problems();
     for index in 0..PROBLEMS[usize::from(!is_first)] {
         let problem = problems.next();
@@ -69,7 +71,7 @@ pub(super) fn draw(
             let name = format_args!("problems/{index}/{part}");
             painter.line(name, LINE_LETTERS, WARNING_TEXT, text);
         };
-        line("what", problem.map(|problem| what(problem, history)));
+        line("what", problem.map(|problem| what(problem, &sum, seconds)));
         line("cure", problem.map(|problem| format!("  {}", problem.cure)));
     }
 }
@@ -100,8 +102,7 @@ fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>
                 flex_shrink: 0.0,
                 ..Node::default()
             };
-            let cell = row.part("number", cell, Color::NONE);
-            row.inside(cell, |cell| {
+            row.group("number", cell, Color::NONE, |cell| {
                 let is_in_bar = word != "reserved" || whole > 0;
                 let square = Node {
                     display: display(is_in_bar),
@@ -172,15 +173,15 @@ fn draw_sites(painter: &mut Painter, usage: &FrameUsage) {
 }
 
 /// Returns a problem in short; the log has the full text.
-fn what(problem: &Problem, history: &History) -> String {
-    let (sum, seconds, short) = (history.sum(), history.seconds(), &problem.short);
+fn what(problem: &Problem, sum: &Figures, seconds: f32) -> String {
+    let short = &problem.short;
     let (refusals, panics) = (sum.refusals, sum.stale_panics);
     match problem.kind {
         Kind::Refused => format!("! REFUSED {refusals} in {seconds:.0} s: {short}"),
         Kind::Stale => format!("! STALE {panics} panics in {seconds:.0} s{short}"),
         Kind::NearLimit => {
             let worker = problem.worker.as_deref().unwrap_or_default();
-            format!("! ABOVE 90 %: {} {short}", ShortName::of(worker))
+            format!("! ABOVE 90 %: {} {short}", short_name(worker))
         }
         Kind::Parked | Kind::OldTask | Kind::LostList => format!("! {short}"),
     }

@@ -1,7 +1,7 @@
 //! The parts of the window: rows, texts and bars.
 #![forbid(unsafe_code)]
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 use std::mem;
 
 use bevy_color::Color;
@@ -57,7 +57,6 @@ pub(super) struct Parts<'w, 's> {
     nodes: Query<'w, 's, (&'static mut Node, &'static mut BackgroundColor)>,
     texts: Query<'w, 's, &'static mut Text>,
     sizes: Query<'w, 's, &'static ComputedNode>,
-    buffer: Local<'s, String>,
 }
 
 /// Describes the window: each call spawns the next part, or updates it if it exists.
@@ -132,6 +131,18 @@ impl Painter<'_, '_, '_> {
         self.parent = parent;
     }
 
+    /// Adds a part with others inside of it.
+    pub(super) fn group(
+        &mut self,
+        name: impl Display,
+        node: Node,
+        color: Color,
+        contents: impl FnOnce(&mut Self),
+    ) {
+        let part = self.part(name, node, color);
+        self.inside(part, contents);
+    }
+
     /// Adds a row of parts side by side.
     pub(super) fn row(&mut self, contents: impl FnOnce(&mut Self)) {
         let node = Node {
@@ -139,8 +150,7 @@ impl Painter<'_, '_, '_> {
             justify_content: JustifyContent::SpaceBetween,
             ..self.fixed(WIDTH_EM, LINE_EM)
         };
-        let row = self.part("row", node, Color::NONE);
-        self.inside(row, contents);
+        self.group("row", node, Color::NONE, contents);
     }
 
     /// Adds a text.
@@ -153,28 +163,18 @@ impl Painter<'_, '_, '_> {
     ) {
         let is_new = self.count == self.parts.len();
         let entity = self.part(name, node, Color::NONE);
-        let Parts {
-            commands,
-            texts,
-            buffer,
-            ..
-        } = &mut *self.world;
-        buffer.clear();
-        // Writing to a string does not fail.
-        let _ = write!(buffer, "{text}");
-        if is_new {
-            let text = (
-                Text::new(buffer.clone()),
-                self.config.font(),
-                TextColor(color),
-                TextLayout::new(Justify::Left, LineBreak::NoWrap),
-            );
-            commands.entity(entity).insert(text);
-        } else if let Ok(mut shown) = texts.get_mut(entity)
-            && shown.0 != **buffer
-        {
-            shown.0.clone_from(buffer);
+        let text = Text::new(text.to_string());
+        if !is_new {
+            if let Ok(mut shown) = self.world.texts.get_mut(entity) {
+                shown.set_if_neq(text);
+            }
+            return;
         }
+        let font = self.config.text_config.clone();
+        let font = font.with_font_size(self.config.em());
+        let layout = TextLayout::new(Justify::Left, LineBreak::NoWrap);
+        let text = (text, font, TextColor(color), layout);
+        self.world.commands.entity(entity).insert(text);
     }
 
     /// Adds a text of at most `letters` letters, or hides it if there is none. Its size does not depend on its
@@ -191,10 +191,8 @@ impl Painter<'_, '_, '_> {
             display: display(text.is_some()),
             ..self.fixed(letters * LETTER_EM, LINE_EM)
         };
-        match text {
-            Some(text) => self.text(name, node, color, text),
-            None => self.text(name, node, color, ""),
-        }
+        let text = text.map_or(String::new(), |text| text.to_string());
+        self.text(name, node, color, text);
     }
 
     /// Adds a text that is as wide as its content. At the end of a row, its right end does not move.
@@ -220,8 +218,7 @@ impl Painter<'_, '_, '_> {
     /// Adds the track of a bar, with its filled parts.
     pub(super) fn bar(&mut self, width_em: f32, fills: impl FnOnce(&mut Self)) {
         let track = self.fixed(width_em, 0.7);
-        let track = self.part("track", track, TRACK);
-        self.inside(track, fills);
+        self.group("track", track, TRACK, fills);
     }
 
     /// Returns the height of a part in the last layout, in logical pixels; `None` before the first one.

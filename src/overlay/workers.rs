@@ -1,8 +1,6 @@
 //! The workers, four in a row, and the short names of their threads.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-
 use bevy_color::Color;
 use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
 use bevy_ui::prelude::{AlignContent, FlexWrap, Node, Overflow, PositionType, Val};
@@ -70,19 +68,19 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
     });
     let busy = usage.workers.iter();
     let busy = busy.filter(|worker| worker.idle_periods <= IDLE_FRAMES);
-    let mut busy: Vec<_> = busy.map(|it| (ShortName::of(&it.name), it)).collect();
-    busy.sort_unstable_by_key(|&(name, _)| name);
+    let mut busy: Vec<_> = busy.collect();
+    busy.sort_unstable_by_key(|it| parts_of(&it.name));
     // All in their own cells, or the last cell for the rest.
     let shown = match usage.workers.len() <= room * IN_A_ROW {
         true => busy.len(),
         false => busy.len().min(room * IN_A_ROW - 1),
     };
     let (busy, others) = busy.split_at(shown);
-    let others_bytes: usize = others.iter().map(|(_, worker)| worker.peak_bytes).sum();
+    let others_bytes: usize = others.iter().map(|worker| worker.peak_bytes).sum();
     let rest = usage.workers.len() - shown;
     painter.inside(grid, |grid| {
         for place in 0..rows * IN_A_ROW {
-            let Some(&(name, worker)) = busy.get(place) else {
+            let Some(worker) = busy.get(place) else {
                 let text = match others_bytes {
                     _ if place > shown || rest == 0 => None,
                     0 => Some(format!("+{rest} idle")),
@@ -94,7 +92,7 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
             let (peak, held) = (worker.peak_bytes, worker.held_bytes);
             let warns = limit.is_some_and(|bytes| is_near(worker, bytes));
             let (mark, color) = if warns { ("!", WARNING) } else { ("", USED) };
-            let text = format!("{mark}{name} {}", Bytes(peak));
+            let text = format!("{mark}{} {}", short_name(&worker.name), Bytes(peak));
             let part = percent(peak, limit.unwrap_or(held));
             draw_cell(grid, place, Some(text), part, color);
         }
@@ -109,9 +107,8 @@ fn draw_cell(grid: &mut Painter, place: usize, text: Option<String>, part: f32, 
         ..grid.fixed((WIDTH_EM - gaps) / IN_A_ROW as f32 - 0.01, LINE_EM)
     };
     let track_color = text.as_ref().map_or(Color::NONE, |_| TRACK);
-    let track = grid.part("cell", track, track_color);
-    let name = format_args!("workers/{place}");
-    grid.inside(track, |cell| {
+    grid.group("cell", track, track_color, |cell| {
+        let name = format_args!("workers/{place}");
         cell.fill(name, part, color);
         let over_the_bar = Node {
             position_type: PositionType::Absolute,
@@ -127,41 +124,29 @@ fn draw_cell(grid: &mut Painter, place: usize, text: Option<String>, part: f32, 
 /// The maximum number of letters in a short name, with its number: the bytes need the rest of a cell.
 const MAX_LETTERS: usize = 4;
 
-/// The name of a thread: `C3` for `Compute Task Pool (3)`. Names without a number are ordered first, then
-/// the pools, each by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ShortName<'a> {
-    has_number: bool,
-    pool: &'a str,
-    number: u32,
+/// Returns the short name of a thread: `C3` for `Compute Task Pool (3)`.
+pub(super) fn short_name(thread: &str) -> String {
+    let (has_number, pool, number) = parts_of(thread);
+    let number = if has_number {
+        number.to_string()
+    } else {
+        String::new()
+    };
+    let letters = MAX_LETTERS.saturating_sub(number.len()).max(1);
+    format!("{pool:.letters$}{number}")
 }
 
-impl<'a> ShortName<'a> {
-    pub(super) fn of(thread: &'a str) -> Self {
-        let numbered = thread.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
-        let numbered = numbered.and_then(|(pool, number)| Some((pool, number.parse().ok()?)));
-        let (pool, number) = numbered.unwrap_or((thread, 0));
-        Self {
-            has_number: numbered.is_some(),
-            pool: match pool {
-                "Compute Task Pool" => "C",
-                "Async Compute Task Pool" => "A",
-                "IO Task Pool" => "IO",
-                other => other,
-            },
-            number,
-        }
-    }
-}
-
-impl fmt::Display for ShortName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pool, number, .. } = self;
-        if !self.has_number {
-            return write!(f, "{pool:.MAX_LETTERS$}");
-        }
-        let digits = number.checked_ilog10().map_or(1, |it| it as usize + 1);
-        let letters = MAX_LETTERS.saturating_sub(digits).max(1);
-        write!(f, "{pool:.letters$}{number}")
-    }
+/// Returns whether the name of a thread has a number, its pool, and the number. In this order, names without a
+/// number come first, then the pools, each by number.
+fn parts_of(thread: &str) -> (bool, &str, u32) {
+    let numbered = thread.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
+    let numbered = numbered.and_then(|(pool, number)| Some((pool, number.parse().ok()?)));
+    let (pool, number) = numbered.unwrap_or((thread, 0));
+    let pool = match pool {
+        "Compute Task Pool" => "C",
+        "Async Compute Task Pool" => "A",
+        "IO Task Pool" => "IO",
+        other => other,
+    };
+    (numbered.is_some(), pool, number)
 }
