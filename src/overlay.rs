@@ -11,15 +11,11 @@ use std::time::Duration;
 use bevy_app::{App, Plugin, Update};
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
-use bevy_picking::Pickable;
-use bevy_picking::events::{PointerClick, PointerDrag, PointerPress};
+use bevy_picking::prelude::*;
 use bevy_platform::time::Instant;
-use bevy_text::{FontSize, TextFont};
+use bevy_text::prelude::*;
 use bevy_time::{Real, Time};
-use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, BorderColor, FlexDirection, GlobalZIndex, JustifyContent, Node,
-    Overflow, PositionType, UiRect, UiScale, Val,
-};
+use bevy_ui::prelude::*;
 
 use self::graph::History;
 use self::parts::{BACKGROUND, FAINT_TEXT, Painter, Parts, TITLE, display};

@@ -86,29 +86,19 @@ fn reserved_bytes(report: &ArenaReport) -> usize {
 }
 
 /// Returns the names of all settings, and their values as code.
-fn as_code(settings: &FrameArenaSettings) -> [(&'static str, String); 7] {
-    // All fields by name, so that a new one is not forgotten.
-    let FrameArenaSettings {
-        block_bytes,
-        worker_limit_bytes,
-        budget_bytes,
-        trim_after_periods,
-        lives_for,
-        pretouch_bytes,
-        fill_recycled,
-    } = *settings;
+fn as_code(it: &FrameArenaSettings) -> [(&'static str, String); 7] {
     let some = |bytes: Option<usize>| match bytes {
         Some(bytes) => format!("Some({})", shifted(bytes)),
         None => "None".to_owned(),
     };
     [
-        ("budget_bytes", some(budget_bytes)),
-        ("block_bytes", shifted(block_bytes)),
-        ("worker_limit_bytes", some(worker_limit_bytes)),
-        ("trim_after_periods", format!("{trim_after_periods:?}")),
-        ("pretouch_bytes", shifted(pretouch_bytes)),
-        ("fill_recycled", fill_recycled.to_string()),
-        ("lives_for", format!("LivesFor::{lives_for:?}")),
+        ("budget_bytes", some(it.budget_bytes)),
+        ("block_bytes", shifted(it.block_bytes)),
+        ("worker_limit_bytes", some(it.worker_limit_bytes)),
+        ("trim_after_periods", format!("{:?}", it.trim_after_periods)),
+        ("pretouch_bytes", shifted(it.pretouch_bytes)),
+        ("fill_recycled", it.fill_recycled.to_string()),
+        ("lives_for", format!("LivesFor::{:?}", it.lives_for)),
     ]
 }
 

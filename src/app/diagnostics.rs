@@ -7,6 +7,7 @@ use bevy_app::{App, Plugin};
 use bevy_diagnostic::{
     DEFAULT_MAX_HISTORY_LENGTH, Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore,
 };
+use bevy_platform::collections::HashMap;
 use bevy_platform::time::Instant;
 
 use super::report::{FrameArenaReport, Key, News};
@@ -18,8 +19,9 @@ use super::report::{FrameArenaReport, Key, News};
 /// [`FrameArenaReport`](crate::FrameArenaReport). Memory is in MiB. Each worker thread has a diagnostic
 /// of the memory it used: see [`worker`](Self::worker).
 ///
-/// Bevy's own overlay can show all of them: see [`OVERVIEW`](Self::OVERVIEW). The feature `overlay` adds
-/// an overlay made for these figures.
+/// Bevy's own overlay can show all of them, e.g. `DiagnosticsOverlay::new("Frame arenas",
+/// vec![FrameArenaDiagnosticsPlugin::USED.into()])` of `bevy_dev_tools`. The feature `overlay` adds an overlay
+/// made for these figures.
 ///
 /// Other arenas are measured when a period ends. If it lasts longer than a frame, as a level does, they are
 /// also measured in each frame, with the figures so far. Refused allocations and stale look-ups are counted
@@ -73,19 +75,6 @@ impl FrameArenaDiagnosticsPlugin {
     pub const TASKS: DiagnosticPath = DiagnosticPath::const_new("frame_arena/tasks");
     /// Look-ups of stale or foreign handles.
     pub const STALE: DiagnosticPath = DiagnosticPath::const_new("frame_arena/stale");
-
-    /// The most useful diagnostics of a frame, e.g. for the `DiagnosticsOverlay` of `bevy_dev_tools`:
-    /// `DiagnosticsOverlay::new("Frame arenas",
-    /// FrameArenaDiagnosticsPlugin::OVERVIEW.map(Into::into).to_vec())`.
-    pub const OVERVIEW: [DiagnosticPath; 7] = [
-        Self::USED,
-        Self::PEAK,
-        Self::HIGH_WATERMARK,
-        Self::RESERVED,
-        Self::TASKS,
-        Self::REFUSALS,
-        Self::STALE,
-    ];
 
     /// Returns the path of the diagnostic for threads with this name, `frame_arena/worker/NAME`: the
     /// memory they used in the frame. A `/` in the name becomes `%2F`.
@@ -162,9 +151,7 @@ pub(super) struct UsagePublisher {
     prefix: String,
     max_history_length: usize,
     figures: Vec<DiagnosticPath>,
-    /// The diagnostic of each line in the usage.
-    workers: Vec<Option<(Arc<str>, DiagnosticPath)>>,
-    added_workers: usize,
+    workers: HashMap<Arc<str>, DiagnosticPath>,
     /// The number of turns so far: the index of the worker whose turn is next, counted round and round.
     next_worker: usize,
 }
@@ -184,8 +171,7 @@ impl UsagePublisher {
             prefix: prefix.to_owned(),
             max_history_length,
             figures: figures.collect(),
-            workers: vec![None; MAX_WORKERS],
-            added_workers: 0,
+            workers: HashMap::default(),
             next_worker: 0,
         }
     }
@@ -206,7 +192,7 @@ impl UsagePublisher {
         }
         for line in self.take_turn(usage.workers.len()) {
             let worker = &usage.workers[line];
-            if let Some(path) = self.path_of(line, &worker.name, store) {
+            if let Some(path) = self.path_of(&worker.name, store) {
                 measure(store, path, mebibytes(worker.used_bytes));
             }
         }
@@ -220,29 +206,18 @@ impl UsagePublisher {
         (0..count).map(move |place| first.wrapping_add(place) % workers)
     }
 
-    /// Returns the path of the diagnostic of the worker in this line, and adds the diagnostic if its name is new.
+    /// Returns the path of a worker's diagnostic, which is added if its name is new.
     fn path_of(
         &mut self,
-        line: usize,
         name: &Arc<str>,
         store: &mut DiagnosticsStore,
     ) -> Option<&DiagnosticPath> {
-        let slot = &mut self.workers[line];
-        if slot
-            .as_ref()
-            .is_none_or(|(known, _)| !Arc::ptr_eq(known, name))
-        {
+        if !self.workers.contains_key(name) && self.workers.len() < MAX_WORKERS {
             let path = worker_path(&self.prefix, name);
-            if store.get(&path).is_none() {
-                if self.added_workers == MAX_WORKERS {
-                    return None;
-                }
-                self.added_workers += 1;
-                store.add(diagnostic(&path, MEMORY, self.max_history_length));
-            }
-            *slot = Some((Arc::clone(name), path));
+            store.add(diagnostic(&path, MEMORY, self.max_history_length));
+            self.workers.insert(Arc::clone(name), path);
         }
-        slot.as_ref().map(|(_, path)| path)
+        self.workers.get(name)
     }
 }
 

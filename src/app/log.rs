@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use bevy_app::{App, Last, Plugin};
-use bevy_ecs::schedule::{IntoScheduleConfigs, SystemCondition};
-use bevy_ecs::system::{Local, Res};
+use bevy_ecs::prelude::*;
 use tracing::info;
 
 use super::Bytes;

@@ -9,14 +9,14 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use bevy_app::{App, FixedMain, Last, Plugin};
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::{InternedScheduleLabel, IntoScheduleConfigs, ScheduleLabel};
-use bevy_ecs::system::ResMut;
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
 
 use super::edges::{Edge, add_at};
 use super::plugin::{self, Paced, TendSystems, add_arenas, tend, watch};
 use super::report::{ArenaReport, Key, Sinks};
 use crate::arenas::FrameArenas;
+use crate::error::Short;
 use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// The pace of Bevy's fixed steps: `Res<ArenasOf<FixedStep>>`, with
@@ -150,10 +150,8 @@ impl<P: 'static> DerefMut for ArenasOf<P> {
 
 impl<P: 'static> fmt::Debug for ArenasOf<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArenasOf")
-            .field("pace", &words_of(type_name::<P>()))
-            .field("arenas", &self.arenas)
-            .finish()
+        let name = Short(type_name::<Self>()).to_string();
+        f.debug_tuple(&name).field(&self.arenas).finish()
     }
 }
 

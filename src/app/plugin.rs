@@ -5,15 +5,11 @@
 use std::any::{TypeId, type_name};
 
 use bevy_app::{App, First, Last, MainScheduleOrder, Plugin};
-use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::lifecycle::HookContext;
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::{
-    IntoScheduleConfigs, ScheduleLabel, Schedules, SingleThreadedExecutor, SystemSet,
-};
-use bevy_ecs::system::{Local, Res, ResMut};
-use bevy_ecs::world::{DeferredWorld, World};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy_ecs::world::DeferredWorld;
 use tracing::warn;
 
 use super::Bytes;
@@ -105,14 +101,10 @@ fn run_at_frame_start(app: &mut App) {
     } else if let Some(update) = app.main().update_schedule {
         app.edit_schedule(update, |schedule| {
             let key = TypeId::of::<FrameArenaSchedule>();
+            let start_frame = |world: &mut World| world.run_schedule(FrameArenaSchedule);
             add_at(Edge::BeforeAll, schedule, key, start_frame);
         });
     }
-}
-
-/// Runs the schedule in a sub-app that has no main schedule.
-fn start_frame(world: &mut World) {
-    world.run_schedule(FrameArenaSchedule);
 }
 
 /// A resource with the arenas of one pace.

@@ -125,14 +125,6 @@ pub(crate) fn is_near(worker: &WorkerUsage, limit_bytes: usize) -> bool {
     worker.peak_bytes > limit_bytes / 10 * 9 && worker.peak_bytes <= limit_bytes
 }
 
-/// Returns the period of the news in words.
-fn when(news: &News, report: &ArenaReport) -> String {
-    match news.is_over {
-        true => format!("in a {}", report.period),
-        false => format!("in this {} so far", report.period),
-    }
-}
-
 fn refused(news: &News, report: &ArenaReport) -> Problem {
     let (settings, largest) = (&report.settings, news.usage.largest_refusal_bytes);
     // The limit that refused allocations last.
@@ -149,26 +141,26 @@ fn refused(news: &News, report: &ArenaReport) -> Problem {
             ("worker_limit_bytes", bytes, text, "")
         }
     };
-    let (when, count) = (when(news, report), news.figures.refusals);
     let text = format!(
-        "refused allocations {when}: {count}, of up to {}, because {short}{whose}",
+        "refused allocations in a {}: {}, of up to {}, because {short}{whose}",
+        report.period,
+        news.figures.refusals,
         Bytes(largest)
     );
     // Sites are counted when the period ends.
-    let site = news.is_over.then(|| {
-        let site = news.usage.sites.iter().max_by_key(|site| site.refusals);
-        match site {
-            Some(site) => format!(". At {}: {}", site.site, site.refusals),
-            None => ". With this crate's feature `sites`, the line is logged".to_owned(),
-        }
+    let worst = news.usage.sites.iter().max_by_key(|site| site.refusals);
+    let site = news.is_over.then(|| match worst {
+        Some(site) => format!(". At {}: {}", site.site, site.refusals),
+        None => ". With this crate's feature `sites`, the line is logged".to_owned(),
     });
     let needed_bytes = bytes.saturating_add(largest);
     Problem::new(Kind::Refused, short, "", text).fixed_by(setting, needed_bytes, site)
 }
 
 fn stale(news: &News, report: &ArenaReport) -> Problem {
-    let (when, panics) = (when(news, report), news.figures.stale_panics);
-    let mut text = format!("panics at look-ups of stale or foreign handles {when}: {panics}");
+    let (period, panics) = (&report.period, news.figures.stale_panics);
+    let mut text =
+        format!("panics at look-ups of stale or foreign handles in a {period}: {panics}");
     let mut short = String::new();
     if let Some(first) = news.usage.first_stale_lookup {
         text += &format!(". The first: {first}");

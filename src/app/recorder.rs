@@ -82,6 +82,8 @@ fn record(
     // A clock that shows less than before was replaced, and the time goes on.
     let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
     recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
+    let arenas = report.iter().count();
+    recorder.recorded.resize_with(arenas, Recorded::default);
     for (index, arenas) in report.iter().enumerate() {
         recorder.note(index, arenas);
     }
@@ -105,6 +107,7 @@ pub struct FrameArenaRecorder {
 }
 
 /// One set of arenas, as of the last recorded frame.
+#[derive(Default)]
 struct Recorded {
     report: ArenaReport,
     seen: Seen,
@@ -168,13 +171,6 @@ impl FrameArenaRecorder {
     }
 
     fn note(&mut self, index: usize, report: &ArenaReport) {
-        if self.recorded.len() == index {
-            self.recorded.push(Recorded {
-                report: report.clone(),
-                seen: Seen::default(),
-                busiest_bytes: 0,
-            });
-        }
         let recorded = &mut self.recorded[index];
         recorded.report.clone_from(report);
         // Not the peak of the last period: several periods may have ended in this frame.

@@ -10,11 +10,8 @@ use std::time::Duration;
 
 use bevy_app::InternedAppLabel;
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
-#[cfg(feature = "reflect")]
-use bevy_ecs::reflect::ReflectResource;
-use bevy_ecs::resource::Resource;
-use bevy_ecs::system::{Local, Res, ResMut};
-use bevy_ecs::world::{FromWorld, World};
+use bevy_ecs::prelude::*;
+use bevy_platform::collections::HashMap;
 use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::warn;
@@ -61,11 +58,11 @@ pub struct FrameArenaReport {
     pub(super) swapped: Vec<Key>,
     arenas: Vec<ArenaReport>,
     #[cfg_attr(feature = "reflect", reflect(ignore))]
-    receivers: Vec<Receiver>,
+    receivers: HashMap<Key, Receiver>,
 }
 
 /// The figures of one set of arenas.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
 #[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
@@ -101,7 +98,7 @@ pub struct ArenaReport {
 }
 
 /// Identifies arenas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// A resource of this world, by its type.
     Resource(TypeId),
@@ -117,9 +114,9 @@ impl Key {
     }
 }
 
-/// The receiver of the figures of one set of arenas, which may not be in the report.
+/// The receiver of the figures of one set of arenas.
+#[derive(Default)]
 struct Receiver {
-    key: Key,
     publisher: Option<UsagePublisher>,
     /// The kinds of problems that were logged.
     told: Vec<Kind>,
@@ -163,21 +160,7 @@ impl FrameArenaReport {
         let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
         let publisher = UsagePublisher::new(prefix, history, store);
         let mut all = world.get_resource_or_init::<Self>();
-        all.receiver(key).publisher = Some(publisher);
-    }
-
-    fn receiver(&mut self, key: Key) -> &mut Receiver {
-        let known = self.receivers.iter().position(|it| it.key == key);
-        let index = known.unwrap_or_else(|| {
-            self.receivers.push(Receiver {
-                key,
-                publisher: None,
-                told: Vec::new(),
-                seen: Seen::default(),
-            });
-            self.receivers.len() - 1
-        });
-        &mut self.receivers[index]
+        all.receivers.entry(key).or_default().publisher = Some(publisher);
     }
 }
 
@@ -200,12 +183,11 @@ pub(super) fn pass_on(
 ) {
     let Some(mut all) = report else { return };
     let all = &mut *all;
-    let report = all.arenas.iter_mut().find(|it| it.key == Some(key));
-    let receiver = all.receivers.iter_mut().find(|it| it.key == key);
-    let (Some(report), Some(receiver)) = (report, receiver) else {
+    let Some(report) = all.arenas.iter_mut().find(|it| it.key == Some(key)) else {
         return;
     };
     report.note(arenas, is_over);
+    let receiver = all.receivers.entry(key).or_default();
     let Some(news) = receiver.seen.look(report) else {
         return;
     };
@@ -227,7 +209,7 @@ impl FromWorld for FrameArenaReport {
             warnings: true,
             swapped: Vec::new(),
             arenas: Vec::new(),
-            receivers: Vec::new(),
+            receivers: HashMap::default(),
         }
     }
 }
@@ -248,16 +230,9 @@ impl ArenaReport {
             label: label_of(name),
             prefix: prefix_of(name),
             settings: settings.clone(),
-            usage: FrameUsage::default(),
-            periods: 0,
-            totals: FrameUsage::default(),
-            so_far: FrameUsage::default(),
             key: Some(key),
-            is_worker_refused: false,
-            lost_list_at: None,
             period: period.to_owned(),
-            frames: 0,
-            frames_so_far: 0,
+            ..Self::default()
         }
     }
 
@@ -333,9 +308,10 @@ impl Seen {
     /// Returns the news, unless there are none.
     pub(crate) fn look<'a>(&mut self, report: &'a ArenaReport) -> Option<News<'a>> {
         let is_over = mem::replace(&mut self.periods, report.periods) != report.periods;
-        let usage = match is_over {
-            true => &report.usage,
-            false => &report.so_far,
+        let usage = if is_over {
+            &report.usage
+        } else {
+            &report.so_far
         };
         let (ended, running) = (report.totals.counts(), report.so_far.counts());
         let counts = [0, 1, 2].map(|index| ended[index] + running[index]);

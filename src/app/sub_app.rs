@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
-use bevy_ecs::change_detection::DetectChangesMut;
-use bevy_ecs::resource::Resource;
+use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemState;
 
 use super::pace::words_of;
@@ -167,23 +166,21 @@ impl Plugin for FrameArenaSubAppPlugin {
 /// last. Handles of earlier frames do not resolve. With 2
 /// [`frames`](crate::FrameArenaSubAppPlugin::frames) in the plugin, handles of the previous frame resolve
 /// as well, e.g. for motion vectors, temporal effects, and lists made every other frame.
-#[derive(Resource, Debug)]
+#[derive(Resource, Debug, Default)]
 #[doc(alias = "render world")]
 pub struct ExtractedFrame {
     /// Newest first.
     leases: Vec<FrameLease>,
-    /// The maximum number of leases.
+    /// The maximum number of leases, but at least one.
     frames: usize,
 }
 
 impl ExtractedFrame {
     /// Creates an empty one that holds up to this many frames.
     pub(super) fn holding(frames: usize) -> Self {
-        Self {
-            // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
-            leases: Vec::new(),
-            frames: frames.max(1),
-        }
+        // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
+        let leases = Vec::new();
+        Self { leases, frames }
     }
 
     /// Leases the current frame, and ends the oldest lease if there are too many. Without arenas, all
@@ -196,7 +193,7 @@ impl ExtractedFrame {
         let lease = arenas.lease();
         let is_new = self.leases.first().map(FrameLease::stamp) != Some(lease.stamp());
         if is_new {
-            self.leases.truncate(self.frames - 1);
+            self.leases.truncate(self.frames.saturating_sub(1));
             self.leases.insert(0, lease);
         }
     }
@@ -224,31 +221,9 @@ impl ExtractedFrame {
         self.leases.first()
     }
 
-    /// Returns the lease on the frame in which a handle was made, if that frame is held.
-    ///
-    /// # Errors
-    /// The same as for [`resolve`](Self::resolve).
-    #[track_caller]
-    pub fn lease_of<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&FrameLease, HandleError> {
-        let mut leases = self.leases.iter();
-        match leases.find(|lease| lease.stamp() == handle.stamp()) {
-            Some(lease) => Ok(lease),
-            None => {
-                self.count_miss(Outcome::Handled, handle);
-                Err(self.why_not(handle))
-            }
-        }
-    }
-
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
         let last = self.lease().map(FrameLease::stamp);
-        HandleError::in_extracted(handle, last, self.frames)
-    }
-}
-
-impl Default for ExtractedFrame {
-    fn default() -> Self {
-        Self::holding(1)
+        HandleError::in_extracted(handle, last, self.frames.max(1))
     }
 }
 

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use bevy_color::Color;
-use bevy_ui::prelude::{AlignItems, Node};
+use bevy_ui::prelude::*;
 
 use super::graph::{self, History};
 use super::parts::{

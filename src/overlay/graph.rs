@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
 use bevy_color::Color;
-use bevy_ui::prelude::{AlignItems, FlexDirection, JustifyContent, Node, Overflow, UiRect, Val};
+use bevy_ui::prelude::*;
 
 use super::FrameArenaOverlayConfig;
 use super::parts::{FAINT_TEXT, LETTER_EM, Painter, TRACK, USED, WIDTH_EM, percent};

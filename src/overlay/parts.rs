@@ -1,19 +1,14 @@
 //! The parts of the window: rows, texts and bars.
 #![forbid(unsafe_code)]
 
-use std::fmt::Display;
-use std::mem;
+use std::{fmt, mem};
 
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
-use bevy_picking::Pickable;
-use bevy_text::{Justify, LineBreak, TextColor, TextLayout};
-use bevy_ui::ComputedNode;
-use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, BorderColor, Display as Layout, FlexDirection, JustifyContent,
-    Node, Overflow, PositionType, Text, Val,
-};
+use bevy_picking::prelude::*;
+use bevy_text::prelude::*;
+use bevy_ui::prelude::*;
 
 use super::FrameArenaOverlayConfig;
 
@@ -102,7 +97,7 @@ impl Painter<'_, '_, '_> {
     }
 
     /// Adds a part that may contain others.
-    pub(super) fn part(&mut self, name: impl Display, node: Node, color: Color) -> Entity {
+    pub(super) fn part(&mut self, name: impl fmt::Display, node: Node, color: Color) -> Entity {
         let color = BackgroundColor(color);
         let known = self.parts.get(self.count).copied();
         self.count += 1;
@@ -134,7 +129,7 @@ impl Painter<'_, '_, '_> {
     /// Adds a part with others inside of it.
     pub(super) fn group(
         &mut self,
-        name: impl Display,
+        name: impl fmt::Display,
         node: Node,
         color: Color,
         contents: impl FnOnce(&mut Self),
@@ -156,10 +151,10 @@ impl Painter<'_, '_, '_> {
     /// Adds a text.
     pub(super) fn text(
         &mut self,
-        name: impl Display,
+        name: impl fmt::Display,
         node: Node,
         color: Color,
-        text: impl Display,
+        text: impl fmt::Display,
     ) {
         let is_new = self.count == self.parts.len();
         let entity = self.part(name, node, Color::NONE);
@@ -181,10 +176,10 @@ impl Painter<'_, '_, '_> {
     /// content.
     pub(super) fn line(
         &mut self,
-        name: impl Display,
+        name: impl fmt::Display,
         letters: f32,
         color: Color,
-        text: Option<impl Display>,
+        text: Option<impl fmt::Display>,
     ) {
         let node = Node {
             overflow: Overflow::clip(),
@@ -196,7 +191,7 @@ impl Painter<'_, '_, '_> {
     }
 
     /// Adds a text that is as wide as its content. At the end of a row, its right end does not move.
-    pub(super) fn free_text(&mut self, name: &str, color: Color, text: impl Display) {
+    pub(super) fn free_text(&mut self, name: &str, color: Color, text: impl fmt::Display) {
         let node = Node {
             height: self.px(LINE_EM),
             ..Node::default()
@@ -205,7 +200,7 @@ impl Painter<'_, '_, '_> {
     }
 
     /// Adds a filled part of a bar.
-    pub(super) fn fill(&mut self, name: impl Display, percent: f32, color: Color) {
+    pub(super) fn fill(&mut self, name: impl fmt::Display, percent: f32, color: Color) {
         let node = Node {
             position_type: PositionType::Absolute,
             height: Val::Percent(100.0),
@@ -230,10 +225,11 @@ impl Painter<'_, '_, '_> {
 }
 
 /// Returns whether a part is in the layout.
-pub(super) fn display(is_shown: bool) -> Layout {
-    match is_shown {
-        true => Layout::Flex,
-        false => Layout::None,
+pub(super) fn display(is_shown: bool) -> Display {
+    if is_shown {
+        Display::Flex
+    } else {
+        Display::None
     }
 }
 

@@ -3,7 +3,7 @@
 
 use bevy_color::Color;
 use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
-use bevy_ui::prelude::{AlignContent, FlexWrap, Node, Overflow, PositionType, Val};
+use bevy_ui::prelude::*;
 
 use super::parts::{
     FAINT_TEXT, LETTER_EM, LINE_EM, Painter, TRACK, USED, WARNING, WIDTH_EM, percent,

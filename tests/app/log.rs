@@ -150,7 +150,7 @@ fn the_problems_of_a_level_are_told_while_it_runs() {
     let lines = frame(&mut app);
     assert!(
         lines.iter().any(|line| line.starts_with(
-            "WARN Dungeon arenas: refused allocations in this dungeon so far: 1, of up to 4.9 KiB"
+            "WARN Dungeon arenas: refused allocations in a dungeon: 1, of up to 4.9 KiB"
         )),
         "{lines:?}"
     );

@@ -278,9 +278,9 @@ fn press_keys(
         match bevys.single() {
             Ok(overlay) => commands.entity(overlay).despawn(),
             Err(_) => {
-                let items = FrameArenaDiagnosticsPlugin::OVERVIEW
-                    .map(Into::into)
-                    .to_vec();
+                type Paths = FrameArenaDiagnosticsPlugin;
+                let items = [Paths::USED, Paths::PEAK, Paths::RESERVED, Paths::STALE];
+                let items = items.map(Into::into).to_vec();
                 commands.spawn(DiagnosticsOverlay::new("Frame arenas", items));
             }
         }
