@@ -19,7 +19,7 @@ pub use self::log::FrameArenaLogPlugin;
 pub use self::pace::{ArenasOf, FixedStep, FrameArenaPacePlugin};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Kind, Problem, is_near, problems_in};
+pub(crate) use self::problems::{Kind, Problem, is_near, parts_of, problems_in, short_name};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
 #[cfg(feature = "overlay")]

@@ -82,7 +82,8 @@ impl Plugin for FrameArenaOverlayPlugin {
 /// ```
 #[derive(Resource, Clone, Debug)]
 pub struct FrameArenaOverlayConfig {
-    /// Whether the window is shown. Default: yes. A hidden window costs nothing.
+    /// Whether the window is shown. Default: yes. While it is hidden, only the figures of the last seconds are
+    /// recorded.
     pub enabled: bool,
     /// Whether the graph, the workers and the lines of code are shown as well. Default: no. A click on
     /// the title toggles it.
@@ -101,9 +102,8 @@ pub struct FrameArenaOverlayConfig {
     /// The distance from the upper edge of the screen, in logical pixels, likewise. Default: 8.
     pub top: f32,
     /// The number of cells for workers in the details, four in a row, at most 256. Further workers are
-    /// added up in the last cell. Default: enough for the threads of Bevy's task pools, the main thread
-    /// and the render thread.
-    pub worker_places: Option<usize>,
+    /// added up in the last cell. Default: 20.
+    pub worker_places: usize,
 }
 
 impl Default for FrameArenaOverlayConfig {
@@ -116,7 +116,7 @@ impl Default for FrameArenaOverlayConfig {
             text_color: Color::srgb(0.93, 0.94, 0.96),
             right: MARGIN,
             top: MARGIN,
-            worker_places: None,
+            worker_places: 20,
         }
     }
 }
@@ -188,12 +188,6 @@ fn draw(
     if is_outdated && let Some(window) = overlay.window.take() {
         world.commands.entity(window).try_despawn();
     }
-    if !config.enabled {
-        if is_outdated {
-            overlay.histories = report.iter().map(History::since).collect();
-        }
-        return;
-    }
     overlay.histories.resize_with(arenas, History::default);
     for (arenas, history) in report.iter().zip(&mut overlay.histories) {
         history.note(arenas);
@@ -202,6 +196,9 @@ fn draw(
         return;
     }
     overlay.histories.iter_mut().for_each(History::end_slot);
+    if !config.enabled {
+        return;
+    }
     let window = *overlay.window.get_or_insert_with(|| {
         overlay.parts.clear();
         open(&mut world.commands, &config)
@@ -241,8 +238,7 @@ fn draw_blocks<'a>(
             },
         };
         painter.prefix = &arenas.prefix;
-        let root = painter.part("", node, Color::NONE);
-        painter.inside(root, |painter| {
+        let root = painter.group("", node, Color::NONE, |painter| {
             block::draw(painter, arenas, history, is_first);
         });
         if is_first {
@@ -284,14 +280,7 @@ fn draw_title(painter: &mut Painter) {
         ..Node::default()
     };
     let is_new = painter.parts.is_empty();
-    let title = painter.part("title", node, TITLE);
-    if is_new {
-        let mut title = painter.world.commands.entity(title);
-        // Receives pointer events, unlike the rest of the window.
-        title.insert((Name::new("Frame arena overlay title"), Pickable::default()));
-        title.observe(press).observe(drag).observe(unfold);
-    }
-    painter.inside(title, |title| {
+    let title = painter.group("title", node, TITLE, |title| {
         let hint = match title.config.details {
             true => "click for less",
             false => "click for more",
@@ -299,6 +288,12 @@ fn draw_title(painter: &mut Painter) {
         title.free_text("caption", title.config.text_color, "Frame memory");
         title.free_text("caption", FAINT_TEXT, hint);
     });
+    if is_new {
+        let mut title = painter.world.commands.entity(title);
+        // Receives pointer events, unlike the rest of the window.
+        title.insert((Name::new("Frame arena overlay title"), Pickable::default()));
+        title.observe(press).observe(drag).observe(unfold);
+    }
 }
 
 /// Resets the distance moved when the title is pressed.

@@ -121,10 +121,6 @@ impl SiteUsage {
             figures: Figures::default(),
         }
     }
-
-    fn is_empty(&self) -> bool {
-        *self == Self::of(self.site)
-    }
 }
 
 impl Deref for SiteUsage {
@@ -241,9 +237,12 @@ impl SiteTable {
         if let Some(mut rows) = self.rows() {
             rows.close(used_bytes.unwrap_or(0));
             rows.opened_at = 0;
-            for row in rows.rows.iter_mut().filter(|row| !row.is_empty()) {
+            for row in &mut rows.rows {
                 let empty = SiteUsage::of(row.site);
                 let mut usage = mem::replace(row, empty);
+                if usage == empty {
+                    continue;
+                }
                 if used_bytes.is_none() {
                     usage.scratch_bytes = mem::take(&mut usage.figures.peak_bytes);
                     usage.figures.used_bytes = 0;
@@ -261,10 +260,10 @@ impl SiteTable {
 
     fn find_rows(&self) -> Option<MutexGuard<'_, Rows>> {
         if self.0.get().is_none() {
-            let mut table = Rows::default();
-            table.rows.try_reserve_exact(MAX_SITES).ok()?;
+            let mut rows = Rows::default();
+            rows.rows.try_reserve_exact(MAX_SITES).ok()?;
             // Another thread may have been first, or a look-up by the allocator.
-            drop(self.0.set(Mutex::new(table)));
+            drop(self.0.set(Mutex::new(rows)));
         }
         let rows = self.0.get()?.lock();
         Some(rows.unwrap_or_else(PoisonError::into_inner))

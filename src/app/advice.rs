@@ -3,14 +3,27 @@
 
 use super::Bytes;
 use super::report::ArenaReport;
+use crate::arenas::FrameUsage;
 use crate::error::{Count, enough_for};
 use crate::settings::{FIRST_BLOCK_BYTES, FrameArenaSettings, LivesFor};
 
-/// Returns settings that suit the run of a report so far, as code, below comments with the figures that they are
-/// derived from. `busiest_bytes` is the highest peak of one worker.
-pub(super) fn advice_for(report: &ArenaReport, busiest_bytes: usize) -> String {
+/// The figures of a run from which settings are derived.
+#[derive(Default)]
+pub(super) struct Run {
+    /// The report as of the last frame.
+    pub(super) report: ArenaReport,
+    /// The highest figures of all periods, the running one included.
+    pub(super) highest: FrameUsage,
+    /// The highest peak of one worker.
+    pub(super) busiest_bytes: usize,
+    pub(super) is_used: bool,
+}
+
+/// Returns settings that suit a run, as code, below comments with the figures that they are derived from.
+pub(super) fn advice_for(run: &Run) -> String {
+    let (report, highest) = (&run.report, &run.highest);
     let (label, periods) = (&report.label, Count(report.periods, "period"));
-    match (report.is_used(), report.periods) {
+    match (run.is_used, report.periods) {
         // A frame that panics is not measured.
         (false, 0) => {
             return format!(
@@ -20,8 +33,11 @@ pub(super) fn advice_for(report: &ArenaReport, busiest_bytes: usize) -> String {
         (false, _) => return format!("// {label}: not used in {periods}\n"),
         _ => {}
     }
-    let highest = &report.totals;
-    let reserved_bytes = reserved_bytes(report);
+    // A level that ended has given its blocks back. It had at least one per active worker.
+    let first_bytes = report.settings.block_bytes.min(FIRST_BLOCK_BYTES);
+    let blocks_bytes = highest.active_workers.saturating_mul(first_bytes);
+    let needed_bytes = report.totals.peak_bytes.max(blocks_bytes);
+    let reserved_bytes = highest.reserved_bytes.max(needed_bytes);
     let reserved = Bytes(reserved_bytes);
     let mut text = format!("// {label}, after {periods}: ");
     text += &match report.periods {
@@ -31,7 +47,7 @@ pub(super) fn advice_for(report: &ArenaReport, busiest_bytes: usize) -> String {
             "{}, {}, up to {reserved} reserved. The busiest worker took {}.\n",
             Count(highest.active_workers as u64, "worker"),
             Count(highest.generations as u64, "generation"),
-            Bytes(busiest_bytes),
+            Bytes(run.busiest_bytes),
         ),
     };
     let so_far_bytes = report.so_far.peak_bytes;
@@ -73,16 +89,6 @@ pub(super) fn advice_for(report: &ArenaReport, busiest_bytes: usize) -> String {
         }
     }
     text + "    ..Default::default()\n},\n"
-}
-
-/// Returns the most memory that was reserved. A level that ended has given its blocks back. It had at least one
-/// per active worker.
-fn reserved_bytes(report: &ArenaReport) -> usize {
-    let highest = &report.totals;
-    let first_bytes = report.settings.block_bytes.min(FIRST_BLOCK_BYTES);
-    let blocks_bytes = highest.active_workers.saturating_mul(first_bytes);
-    let needed_bytes = highest.peak_bytes.max(blocks_bytes);
-    highest.reserved_bytes.max(needed_bytes)
 }
 
 /// Returns the names of all settings, and their values as code.

@@ -7,7 +7,6 @@ use bevy_app::{App, Plugin};
 use bevy_diagnostic::{
     DEFAULT_MAX_HISTORY_LENGTH, Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore,
 };
-use bevy_platform::collections::HashMap;
 use bevy_platform::time::Instant;
 
 use super::report::{FrameArenaReport, Key, News};
@@ -151,7 +150,9 @@ pub(super) struct UsagePublisher {
     prefix: String,
     max_history_length: usize,
     figures: Vec<DiagnosticPath>,
-    workers: HashMap<Arc<str>, DiagnosticPath>,
+    /// The diagnostic of each line in the usage.
+    workers: Vec<Option<(Arc<str>, DiagnosticPath)>>,
+    added_workers: usize,
     /// The number of turns so far: the index of the worker whose turn is next, counted round and round.
     next_worker: usize,
 }
@@ -171,7 +172,8 @@ impl UsagePublisher {
             prefix: prefix.to_owned(),
             max_history_length,
             figures: figures.collect(),
-            workers: HashMap::default(),
+            workers: vec![None; MAX_WORKERS],
+            added_workers: 0,
             next_worker: 0,
         }
     }
@@ -192,7 +194,7 @@ impl UsagePublisher {
         }
         for line in self.take_turn(usage.workers.len()) {
             let worker = &usage.workers[line];
-            if let Some(path) = self.path_of(&worker.name, store) {
+            if let Some(path) = self.path_of(line, &worker.name, store) {
                 measure(store, path, mebibytes(worker.used_bytes));
             }
         }
@@ -206,18 +208,29 @@ impl UsagePublisher {
         (0..count).map(move |place| first.wrapping_add(place) % workers)
     }
 
-    /// Returns the path of a worker's diagnostic, which is added if its name is new.
+    /// Returns the path of the diagnostic of the worker in this line, and adds the diagnostic if its name is new.
     fn path_of(
         &mut self,
+        line: usize,
         name: &Arc<str>,
         store: &mut DiagnosticsStore,
     ) -> Option<&DiagnosticPath> {
-        if !self.workers.contains_key(name) && self.workers.len() < MAX_WORKERS {
+        let slot = &mut self.workers[line];
+        if slot
+            .as_ref()
+            .is_none_or(|(known, _)| !Arc::ptr_eq(known, name))
+        {
             let path = worker_path(&self.prefix, name);
-            store.add(diagnostic(&path, MEMORY, self.max_history_length));
-            self.workers.insert(Arc::clone(name), path);
+            if store.get(&path).is_none() {
+                if self.added_workers == MAX_WORKERS {
+                    return None;
+                }
+                self.added_workers += 1;
+                store.add(diagnostic(&path, MEMORY, self.max_history_length));
+            }
+            *slot = Some((Arc::clone(name), path));
         }
-        self.workers.get(name)
+        slot.as_ref().map(|(_, path)| path)
     }
 }
 

@@ -9,7 +9,7 @@ use tracing::info;
 
 use super::Bytes;
 use super::plugin::TendSystems;
-use super::report::{ArenaReport, FrameArenaReport, News, Seen, every, finds_arenas};
+use super::report::{FrameArenaReport, News, Seen, every, finds_arenas};
 use crate::error::Count;
 
 /// Logs a line about the arenas each second.
@@ -51,15 +51,9 @@ impl Default for FrameArenaLogPlugin {
 
 impl Plugin for FrameArenaLogPlugin {
     fn build(&self, app: &mut App) {
-        let is_due = finds_arenas("FrameArenaLogPlugin")
-            .and_then(is_used)
-            .and_then(every(self.wait_duration));
+        let is_due = finds_arenas("FrameArenaLogPlugin").and_then(every(self.wait_duration));
         app.add_systems(Last, log_usage.run_if(is_due).after(TendSystems));
     }
-}
-
-fn is_used(report: Res<FrameArenaReport>) -> bool {
-    report.iter().any(ArenaReport::is_used)
 }
 
 /// Logs the news since the last lines. `logged` has the last line of each set of arenas.

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use tracing::warn;
 
@@ -44,8 +43,6 @@ pub(crate) enum Kind {
 )]
 pub(crate) struct Problem {
     pub(crate) kind: Kind,
-    /// The name of the worker that is near its limit.
-    pub(crate) worker: Option<Arc<str>>,
     /// The details for the overlay.
     pub(crate) short: String,
     /// The change that fixes it, for the overlay.
@@ -58,7 +55,6 @@ impl Problem {
     fn new(kind: Kind, short: String, cure: &str, text: String) -> Self {
         Self {
             kind,
-            worker: None,
             short,
             cure: cure.to_owned(),
             text,
@@ -129,20 +125,16 @@ fn refused(news: &News, report: &ArenaReport) -> Problem {
     let (settings, largest) = (&report.settings, news.usage.largest_refusal_bytes);
     // The limit that refused allocations last.
     let budget = settings.budget_bytes.filter(|_| !report.is_worker_refused);
-    let (setting, bytes, short, whose) = match budget {
-        Some(bytes) => {
-            let text = format!("the budget is {}", Bytes(bytes));
-            let whose = " for all workers and generations";
-            ("budget_bytes", bytes, text, whose)
-        }
+    let (setting, bytes, what) = match budget {
+        Some(bytes) => ("budget_bytes", bytes, "the budget is"),
         None => {
             let bytes = settings.worker_limit_bytes.unwrap_or(usize::MAX);
-            let text = format!("a worker may take {}", Bytes(bytes));
-            ("worker_limit_bytes", bytes, text, "")
+            ("worker_limit_bytes", bytes, "a worker may take")
         }
     };
+    let short = format!("{what} {}", Bytes(bytes));
     let text = format!(
-        "refused allocations in a {}: {}, of up to {}, because {short}{whose}",
+        "refused allocations in a {}: {}, of up to {}, because {short}",
         report.period,
         news.figures.refusals,
         Bytes(largest)
@@ -184,18 +176,16 @@ fn parked(usage: &FrameUsage) -> Problem {
 }
 
 fn near_limit(worker: &WorkerUsage, limit: usize, news: &News, report: &ArenaReport) -> Problem {
-    let short = format!("took {} of {}", Bytes(worker.peak_bytes), Bytes(limit));
+    let took = format!("took {} of {}", Bytes(worker.peak_bytes), Bytes(limit));
     let text = format!(
-        "`{}` is near its limit: a {} {short}, and beyond that allocations fail",
+        "`{}` is near its limit: a {} {took}, and beyond that allocations fail",
         worker.name, report.period
     );
+    let short = format!("ABOVE 90 %: {} {took}", short_name(&worker.name));
     let site = news.usage.sites.first().filter(|_| news.is_over);
     let site = site.map(|it| format!(". Largest at {}: {}", it.site, Bytes(it.used_bytes)));
-    Problem {
-        worker: Some(Arc::clone(&worker.name)),
-        ..Problem::new(Kind::NearLimit, short, "", text)
-    }
-    .fixed_by("worker_limit_bytes", worker.peak_bytes, site)
+    let problem = Problem::new(Kind::NearLimit, short, "", text);
+    problem.fixed_by("worker_limit_bytes", worker.peak_bytes, site)
 }
 
 fn old_task(task: &RunningTask, report: &ArenaReport) -> Problem {
@@ -228,4 +218,34 @@ pub(super) fn warn_of(news: &News, report: &ArenaReport, told: &mut Vec<Kind>) {
         warn!("{}: {}", report.label, problem.text);
         told.push(problem.kind);
     }
+}
+
+/// The maximum number of letters in a short name, with its number: the bytes need the rest of a cell.
+const MAX_LETTERS: usize = 4;
+
+/// Returns the short name of a thread: `C3` for `Compute Task Pool (3)`.
+pub(crate) fn short_name(thread: &str) -> String {
+    let (has_number, pool, number) = parts_of(thread);
+    let number = if has_number {
+        number.to_string()
+    } else {
+        String::new()
+    };
+    let letters = MAX_LETTERS.saturating_sub(number.len()).max(1);
+    format!("{pool:.letters$}{number}")
+}
+
+/// Returns whether the name of a thread has a number, its pool, and the number. In this order, names without a
+/// number come first, then the pools, each by number.
+pub(crate) fn parts_of(thread: &str) -> (bool, &str, u32) {
+    let numbered = thread.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
+    let numbered = numbered.and_then(|(pool, number)| Some((pool, number.parse().ok()?)));
+    let (pool, number) = numbered.unwrap_or((thread, 0));
+    let pool = match pool {
+        "Compute Task Pool" => "C",
+        "Async Compute Task Pool" => "A",
+        "IO Task Pool" => "IO",
+        other => other,
+    };
+    (numbered.is_some(), pool, number)
 }

@@ -11,7 +11,7 @@ use bevy_ecs::prelude::*;
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
-use super::advice::advice_for;
+use super::advice::{Run, advice_for};
 use super::plugin::TendSystems;
 use super::report::{ArenaReport, FrameArenaReport, News, Seen, every, finds_arenas};
 use crate::arenas::FrameUsage;
@@ -83,7 +83,7 @@ fn record(
     let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
     recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
     let arenas = report.iter().count();
-    recorder.recorded.resize_with(arenas, Recorded::default);
+    recorder.runs.resize_with(arenas, Default::default);
     for (index, arenas) in report.iter().enumerate() {
         recorder.note(index, arenas);
     }
@@ -99,26 +99,17 @@ pub struct FrameArenaRecorder {
     /// sites have only [`Figures`].
     open: BTreeMap<String, FrameUsage>,
     /// One for each set of arenas.
-    recorded: Vec<Recorded>,
+    runs: Vec<(Run, Seen)>,
     /// The time of the last recorded frame.
     elapsed: Duration,
     /// Whether the results were written.
     is_finished: bool,
 }
 
-/// One set of arenas, as of the last recorded frame.
-#[derive(Default)]
-struct Recorded {
-    report: ArenaReport,
-    seen: Seen,
-    /// The highest peak of one worker.
-    busiest_bytes: usize,
-}
-
 /// Writes the results however the app ends, e.g. by a panic or without an `AppExit`.
 impl Drop for FrameArenaRecorder {
     fn drop(&mut self) {
-        if !self.recorded.is_empty() {
+        if !self.runs.is_empty() {
             self.finish();
         }
     }
@@ -165,21 +156,22 @@ impl FrameArenaRecorder {
     /// Returns settings that suit the recorded run, as code to paste: the `settings` of the plugin for each
     /// set of arenas, below the figures they are derived from.
     pub fn advice(&self) -> String {
-        let all = self.recorded.iter();
-        all.map(|it| advice_for(&it.report, it.busiest_bytes))
-            .collect()
+        self.runs.iter().map(|(run, _)| advice_for(run)).collect()
     }
 
     fn note(&mut self, index: usize, report: &ArenaReport) {
-        let recorded = &mut self.recorded[index];
-        recorded.report.clone_from(report);
+        let (run, seen) = &mut self.runs[index];
+        run.report.clone_from(report);
+        run.is_used |= report.is_used();
+        run.highest.raise(&report.usage);
+        run.highest.raise(&report.so_far);
         // Not the peak of the last period: several periods may have ended in this frame.
         let peaks = report.usage.workers.iter();
         let peaks = peaks.map(|worker| worker.high_watermark_bytes);
-        recorded.busiest_bytes = peaks.fold(recorded.busiest_bytes, usize::max);
+        run.busiest_bytes = peaks.fold(run.busiest_bytes, usize::max);
         // A period is counted once, however many frames it lasts. A long one also has lines while it
         // runs, from its first allocation on.
-        if let Some(news) = recorded.seen.look(report) {
+        if let Some(news) = seen.look(report) {
             self.note_period(&report.prefix, &news);
         }
     }

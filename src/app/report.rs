@@ -11,7 +11,6 @@ use std::time::Duration;
 use bevy_app::InternedAppLabel;
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
 use bevy_ecs::prelude::*;
-use bevy_platform::collections::HashMap;
 use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::warn;
@@ -58,7 +57,8 @@ pub struct FrameArenaReport {
     pub(super) swapped: Vec<Key>,
     arenas: Vec<ArenaReport>,
     #[cfg_attr(feature = "reflect", reflect(ignore))]
-    receivers: HashMap<Key, Receiver>,
+    /// By the key of their arenas.
+    receivers: Vec<(Key, Receiver)>,
 }
 
 /// The figures of one set of arenas.
@@ -77,9 +77,8 @@ pub struct ArenaReport {
     pub usage: FrameUsage,
     /// The number of periods that have ended.
     pub periods: u64,
-    /// The sums of the counts of all these periods, and the highest other figures of any period, the
-    /// running one included. Without those of single workers and sites.
-    pub totals: FrameUsage,
+    /// The sums of the counts of all these periods, and the highest bytes of any of them.
+    pub totals: Figures,
     /// The figures of the running period as of the last frame, e.g. of a level, without those of single
     /// workers and sites. Zero for the frame and for sub-apps, whose periods are short.
     pub so_far: FrameUsage,
@@ -160,8 +159,18 @@ impl FrameArenaReport {
         let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
         let publisher = UsagePublisher::new(prefix, history, store);
         let mut all = world.get_resource_or_init::<Self>();
-        all.receivers.entry(key).or_default().publisher = Some(publisher);
+        receiver(&mut all.receivers, key).publisher = Some(publisher);
     }
+}
+
+/// Returns the receiver of the figures of arenas.
+fn receiver(all: &mut Vec<(Key, Receiver)>, key: Key) -> &mut Receiver {
+    let known = all.iter().position(|(it, _)| *it == key);
+    let index = known.unwrap_or_else(|| {
+        all.push((key, Receiver::default()));
+        all.len() - 1
+    });
+    &mut all[index].1
 }
 
 /// The destinations of figures, and their clock. Any of them may be missing.
@@ -187,7 +196,7 @@ pub(super) fn pass_on(
         return;
     };
     report.note(arenas, is_over);
-    let receiver = all.receivers.entry(key).or_default();
+    let receiver = receiver(&mut all.receivers, key);
     let Some(news) = receiver.seen.look(report) else {
         return;
     };
@@ -209,7 +218,7 @@ impl FromWorld for FrameArenaReport {
             warnings: true,
             swapped: Vec::new(),
             arenas: Vec::new(),
-            receivers: HashMap::default(),
+            receivers: Vec::new(),
         }
     }
 }
@@ -238,10 +247,12 @@ impl ArenaReport {
 
     /// Returns whether the arenas were ever used. Refused allocations and stale look-ups count as use.
     pub(crate) fn is_used(&self) -> bool {
-        let all = &self.totals;
-        let highest = all.high_watermark_bytes.max(all.largest_refusal_bytes);
-        let others = all.scratch_high_watermark_bytes.max(all.task_bytes);
-        highest.max(others) > 0 || all.stale_lookups > 0
+        let has_bytes = |usage: &FrameUsage| {
+            let highest = usage.high_watermark_bytes.max(usage.largest_refusal_bytes);
+            let scratch = usage.scratch_high_watermark_bytes;
+            highest.max(scratch).max(usage.task_bytes) > 0
+        };
+        has_bytes(&self.usage) || has_bytes(&self.so_far) || self.totals.stale_lookups > 0
     }
 
     /// Returns whether the running period has used memory, as of the last frame.
@@ -257,14 +268,12 @@ impl ArenaReport {
         self.lost_list_at = arenas.lost_list_at();
         if !is_over {
             self.so_far = arenas.so_far();
-            self.totals.raise(&self.so_far);
             self.frames_so_far += 1;
             return;
         }
         self.usage.clone_from(arenas.usage());
         self.periods += 1;
-        self.totals.figures.merge(&self.usage.figures);
-        self.totals.raise(&self.usage);
+        self.totals.merge(&self.usage.figures);
         self.frames = mem::take(&mut self.frames_so_far);
         if self.frames > 0 {
             self.so_far = FrameUsage::default();

@@ -103,11 +103,7 @@ impl FrameArenaSubAppPlugin {
             label,
             settings: FrameArenaSettings::default(),
             frames: 1,
-            name: words
-                .strip_suffix(" app")
-                .unwrap_or(&words)
-                .to_owned()
-                .into(),
+            name: words.trim_end_matches(" app").to_owned().into(),
         }
     }
 }
@@ -130,9 +126,8 @@ impl Plugin for FrameArenaSubAppPlugin {
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
         let frames = self.frames;
         sub_app.insert_resource(ExtractedFrame::holding(frames));
-        if !sub_app.world().contains_resource::<FrameArenas>() {
-            sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
-        }
+        let new = || FrameArenas::new(self.settings.clone());
+        sub_app.world_mut().get_resource_or_insert_with(new);
         let mut extract = sub_app.take_extract();
         sub_app.set_extract(move |main, sub| {
             // The previous lease ends here and not with commands that are applied later, because the next

@@ -56,7 +56,7 @@ pub struct FrameUsage {
 }
 
 /// The figures of one worker, i.e. of all threads with the same name. It derefs to [`Figures`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
 #[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
@@ -72,17 +72,11 @@ pub struct WorkerUsage {
 }
 
 impl FrameUsage {
-    /// Raises the reserved memory, and the figures that are not in `figures`, to those of another period.
+    /// Raises the memory, the tasks and the numbers of workers and generations to those of another period.
     #[cfg(feature = "bevy")]
     pub(crate) fn raise(&mut self, other: &Self) {
-        let reserved_bytes = &mut self.figures.reserved_bytes;
         for (highest, figure) in [
-            (reserved_bytes, other.reserved_bytes),
-            (&mut self.high_watermark_bytes, other.high_watermark_bytes),
-            (
-                &mut self.scratch_high_watermark_bytes,
-                other.scratch_high_watermark_bytes,
-            ),
+            (&mut self.figures.reserved_bytes, other.reserved_bytes),
             (&mut self.active_workers, other.active_workers),
             (&mut self.kept_bytes, other.kept_bytes),
             (&mut self.task_arenas, other.task_arenas),
@@ -145,5 +139,31 @@ impl Clone for FrameUsage {
             sites,
             ..*other
         };
+    }
+}
+
+impl Clone for WorkerUsage {
+    fn clone(&self) -> Self {
+        Self {
+            name: Arc::clone(&self.name),
+            ..*self
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        // All fields by name, so that a new one is not forgotten.
+        let Self {
+            name,
+            figures,
+            high_watermark_bytes,
+            idle_periods,
+        } = self;
+        // All holders of the name share the counter of the `Arc`: avoid writing to it.
+        if !Arc::ptr_eq(name, &other.name) {
+            *name = Arc::clone(&other.name);
+        }
+        *figures = other.figures;
+        *high_watermark_bytes = other.high_watermark_bytes;
+        *idle_periods = other.idle_periods;
     }
 }

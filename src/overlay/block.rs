@@ -9,7 +9,7 @@ use super::parts::{
     FAINT_TEXT, LETTER_EM, LINE_LETTERS, PEAK, Painter, RESERVED, USED, WARNING_TEXT, WIDTH_EM,
     display, percent,
 };
-use super::workers::{self, short_name};
+use super::workers;
 use crate::app::{ArenaReport, Bytes, Kind, Problem};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
@@ -179,10 +179,6 @@ fn what(problem: &Problem, sum: &Figures, seconds: f32) -> String {
     match problem.kind {
         Kind::Refused => format!("! REFUSED {refusals} in {seconds:.0} s: {short}"),
         Kind::Stale => format!("! STALE {panics} panics in {seconds:.0} s{short}"),
-        Kind::NearLimit => {
-            let worker = problem.worker.as_deref().unwrap_or_default();
-            format!("! ABOVE 90 %: {} {short}", short_name(worker))
-        }
-        Kind::Parked | Kind::OldTask | Kind::LostList => format!("! {short}"),
+        _ => format!("! {short}"),
     }
 }

@@ -30,13 +30,6 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Creates a history that starts now.
-    pub(super) fn since(report: &ArenaReport) -> Self {
-        let mut history = Self::default();
-        history.seen.look(report);
-        history
-    }
-
     /// Records the new figures, if there are any.
     pub(super) fn note(&mut self, report: &ArenaReport) {
         let Some(news) = self.seen.look(report) else {

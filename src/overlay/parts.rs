@@ -119,13 +119,6 @@ impl Painter<'_, '_, '_> {
         entity
     }
 
-    /// Adds parts inside of another one.
-    pub(super) fn inside(&mut self, part: Entity, contents: impl FnOnce(&mut Self)) {
-        let parent = mem::replace(&mut self.parent, part);
-        contents(self);
-        self.parent = parent;
-    }
-
     /// Adds a part with others inside of it.
     pub(super) fn group(
         &mut self,
@@ -133,9 +126,12 @@ impl Painter<'_, '_, '_> {
         node: Node,
         color: Color,
         contents: impl FnOnce(&mut Self),
-    ) {
+    ) -> Entity {
         let part = self.part(name, node, color);
-        self.inside(part, contents);
+        let parent = mem::replace(&mut self.parent, part);
+        contents(self);
+        self.parent = parent;
+        part
     }
 
     /// Adds a row of parts side by side.
@@ -156,13 +152,10 @@ impl Painter<'_, '_, '_> {
         color: Color,
         text: impl fmt::Display,
     ) {
-        let is_new = self.count == self.parts.len();
         let entity = self.part(name, node, Color::NONE);
         let text = Text::new(text.to_string());
-        if !is_new {
-            if let Ok(mut shown) = self.world.texts.get_mut(entity) {
-                shown.set_if_neq(text);
-            }
+        if let Ok(mut shown) = self.world.texts.get_mut(entity) {
+            shown.set_if_neq(text);
             return;
         }
         let font = self.config.text_config.clone();
@@ -216,9 +209,9 @@ impl Painter<'_, '_, '_> {
         self.group("track", track, TRACK, fills);
     }
 
-    /// Returns the height of a part in the last layout, in logical pixels; `None` before the first one.
-    pub(super) fn height_of(&self, part: Entity) -> Option<f32> {
-        let node = self.world.sizes.get(part).ok()?;
+    /// Returns the height of the next part in the last layout, in logical pixels; `None` before the first one.
+    pub(super) fn next_height(&self) -> Option<f32> {
+        let node = self.world.sizes.get(*self.parts.get(self.count)?).ok()?;
         let height = node.size().y * node.inverse_scale_factor();
         (height > 0.0).then_some(height)
     }

@@ -2,13 +2,12 @@
 #![forbid(unsafe_code)]
 
 use bevy_color::Color;
-use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
 use bevy_ui::prelude::*;
 
 use super::parts::{
     FAINT_TEXT, LETTER_EM, LINE_EM, Painter, TRACK, USED, WARNING, WIDTH_EM, percent,
 };
-use crate::app::{ArenaReport, Bytes, is_near};
+use crate::app::{ArenaReport, Bytes, is_near, parts_of, short_name};
 
 /// Workers in a row.
 const IN_A_ROW: usize = 4;
@@ -28,15 +27,6 @@ const CELL_LETTERS: f32 = 13.0;
 /// The maximum number of places for workers.
 const MAX_PLACES: usize = 64 * IN_A_ROW;
 
-/// Returns the number of places: for all threads of the task pools, for the main and the render thread,
-/// and for the rest.
-fn default_places() -> usize {
-    let pools = ComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
-        + AsyncComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
-        + IoTaskPool::try_get().map_or(0, |pool| pool.thread_num());
-    (pools + 3).clamp(2 * IN_A_ROW, 17 * IN_A_ROW)
-}
-
 /// Describes a cell for each worker. Its bar shows the worker's peak as a part of its limit, or of its blocks if
 /// there is no limit. On a low screen the grid has fewer rows.
 pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
@@ -46,7 +36,7 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
         let sum = format_args!("sum {}", Bytes(usage.peak_bytes));
         row.free_text("workers/sum", row.config.text_color, sum);
     });
-    let places = painter.config.worker_places.unwrap_or_else(default_places);
+    let places = painter.config.worker_places;
     // Each place has nodes of its own, and no screen has room for more.
     let rows = places.min(MAX_PLACES).div_ceil(IN_A_ROW).max(1);
     let grid = Node {
@@ -60,9 +50,8 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
         row_gap: painter.px(GAP_EM),
         ..painter.fixed(WIDTH_EM, rows as f32 * ROW_EM)
     };
-    let grid = painter.part("workers", grid, Color::NONE);
     // The rows that have room on the screen. The layout rounds to whole pixels.
-    let room = painter.height_of(grid).map_or(rows, |pixels| {
+    let room = painter.next_height().map_or(rows, |pixels| {
         let rows_with_room = (pixels + 1.0) / (ROW_EM * painter.config.em());
         (rows_with_room as usize).clamp(1, rows)
     });
@@ -78,7 +67,7 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
     let (busy, others) = busy.split_at(shown);
     let others_bytes: usize = others.iter().map(|worker| worker.peak_bytes).sum();
     let rest = usage.workers.len() - shown;
-    painter.inside(grid, |grid| {
+    painter.group("workers", grid, Color::NONE, |grid| {
         for place in 0..rows * IN_A_ROW {
             let Some(worker) = busy.get(place) else {
                 let text = match others_bytes {
@@ -119,34 +108,4 @@ fn draw_cell(grid: &mut Painter, place: usize, text: Option<String>, part: f32, 
         let color = cell.config.text_color;
         cell.text(name, over_the_bar, color, text.unwrap_or_default());
     });
-}
-
-/// The maximum number of letters in a short name, with its number: the bytes need the rest of a cell.
-const MAX_LETTERS: usize = 4;
-
-/// Returns the short name of a thread: `C3` for `Compute Task Pool (3)`.
-pub(super) fn short_name(thread: &str) -> String {
-    let (has_number, pool, number) = parts_of(thread);
-    let number = if has_number {
-        number.to_string()
-    } else {
-        String::new()
-    };
-    let letters = MAX_LETTERS.saturating_sub(number.len()).max(1);
-    format!("{pool:.letters$}{number}")
-}
-
-/// Returns whether the name of a thread has a number, its pool, and the number. In this order, names without a
-/// number come first, then the pools, each by number.
-fn parts_of(thread: &str) -> (bool, &str, u32) {
-    let numbered = thread.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
-    let numbered = numbered.and_then(|(pool, number)| Some((pool, number.parse().ok()?)));
-    let (pool, number) = numbered.unwrap_or((thread, 0));
-    let pool = match pool {
-        "Compute Task Pool" => "C",
-        "Async Compute Task Pool" => "A",
-        "IO Task Pool" => "IO",
-        other => other,
-    };
-    (numbered.is_some(), pool, number)
 }

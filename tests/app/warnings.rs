@@ -102,8 +102,8 @@ fn the_budget_is_blamed_where_it_is_the_cause() {
     });
     let log = lines_with(
         &log,
-        "refused allocations in a frame: 2345, of up to 5.0 MiB, because the budget is 3.0 MiB \
-         for all workers and generations. Raise `FrameArenaSettings::budget_bytes` to 16 MiB",
+        "refused allocations in a frame: 2345, of up to 5.0 MiB, because the budget is 3.0 MiB. \
+         Raise `FrameArenaSettings::budget_bytes` to 16 MiB",
     );
     assert_eq!(log.len(), 1, "{log:?}");
 }
