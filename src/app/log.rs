@@ -74,20 +74,16 @@ fn log_usage(report: Res<FrameArenaReport>, mut logged: Local<Vec<(Seen, String)
 
 /// Returns the figures in words.
 fn in_words(news: &News) -> String {
-    let News {
-        usage,
-        figures,
-        is_over,
-    } = *news;
+    let (usage, figures) = (news.usage, &news.figures);
     let (used, reserved) = (Bytes(usage.used_bytes), Bytes(usage.reserved_bytes));
     let mut text = match usage.reserved_bytes {
-        _ if !is_over => format!("{used} of {reserved} so far"),
+        _ if !news.is_over => format!("{used} of {reserved} so far"),
         // E.g. at the end of a level, when its memory has been given back.
         0 if usage.used_bytes > 0 => format!("{used} used and released"),
         bytes if bytes < usage.used_bytes => format!("{used} used, {reserved} still reserved,"),
         _ => format!("{used} of {reserved}"),
     };
-    if is_over {
+    if news.is_over {
         let workers = Count(usage.active_workers as u64, "worker");
         text += &format!(" on {workers}, peak {}", Bytes(usage.peak_bytes));
     }

@@ -151,19 +151,12 @@ impl Clone for WorkerUsage {
     }
 
     fn clone_from(&mut self, other: &Self) {
-        // All fields by name, so that a new one is not forgotten.
-        let Self {
-            name,
-            figures,
-            high_watermark_bytes,
-            idle_periods,
-        } = self;
         // All holders of the name share the counter of the `Arc`: avoid writing to it.
-        if !Arc::ptr_eq(name, &other.name) {
-            *name = Arc::clone(&other.name);
+        if !Arc::ptr_eq(&self.name, &other.name) {
+            self.name = Arc::clone(&other.name);
         }
-        *figures = other.figures;
-        *high_watermark_bytes = other.high_watermark_bytes;
-        *idle_periods = other.idle_periods;
+        self.figures = other.figures;
+        self.high_watermark_bytes = other.high_watermark_bytes;
+        self.idle_periods = other.idle_periods;
     }
 }

@@ -84,18 +84,13 @@ fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>
         None => ("highest", usage.high_watermark_bytes),
     };
     let numbers = [
-        ("used", usage.used_bytes, whole, 13.0, USED),
-        ("peak", usage.peak_bytes, whole, 13.0, PEAK),
-        (
-            "reserved",
-            usage.reserved_bytes,
-            budget.unwrap_or(0),
-            17.0,
-            RESERVED,
-        ),
+        ("used", usage.used_bytes, 13.0, USED),
+        ("peak", usage.peak_bytes, 13.0, PEAK),
+        ("reserved", usage.reserved_bytes, 17.0, RESERVED),
     ];
+    let is_in_bar = |word| word != "reserved" || budget.is_some();
     painter.row(|row| {
-        for (word, bytes, whole, letters, color) in numbers {
+        for (word, bytes, letters, color) in numbers {
             let cell = Node {
                 align_items: AlignItems::Center,
                 column_gap: row.px(0.3),
@@ -103,9 +98,8 @@ fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>
                 ..Node::default()
             };
             row.group("number", cell, Color::NONE, |cell| {
-                let is_in_bar = word != "reserved" || whole > 0;
                 let square = Node {
-                    display: display(is_in_bar),
+                    display: display(is_in_bar(word)),
                     ..cell.fixed(0.8, 0.8)
                 };
                 cell.part("square", square, color);
@@ -117,7 +111,8 @@ fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>
     painter.row(|row| {
         row.bar(WIDTH_EM - WHOLE_LETTERS * LETTER_EM - 0.5, |bar| {
             // The last one is in front of the others.
-            for (word, bytes, whole, _, color) in numbers.into_iter().rev() {
+            for (word, bytes, _, color) in numbers.into_iter().rev() {
+                let bytes = if is_in_bar(word) { bytes } else { 0 };
                 bar.fill(word, percent(bytes, whole), color);
             }
         });
