@@ -19,10 +19,10 @@ pub use self::log::FrameArenaLogPlugin;
 pub use self::pace::{ArenasOf, FixedStep, FrameArenaPacePlugin};
 pub use self::plugin::{FrameArenaPlugin, FrameArenaSchedule};
 #[cfg(feature = "overlay")]
-pub(crate) use self::problems::{Kind, Problem, is_near, problems_in};
+pub(crate) use self::problems::{Kind, Problem, is_near, parts_of, problems_in, short_name};
 pub use self::recorder::{FrameArenaRecorder, FrameArenaRecorderPlugin};
 pub use self::report::{ArenaReport, FrameArenaReport};
 #[cfg(feature = "overlay")]
-pub(crate) use self::report::{Seen, is_due, report_for};
+pub(crate) use self::report::{Seen, finds_arenas, is_due};
 pub use self::sub_app::{ExtractedFrame, FrameArenaSubAppPlugin};
 pub(crate) use crate::error::Bytes;

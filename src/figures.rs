@@ -1,7 +1,7 @@
 //! All figures that are measured, declared once.
 //!
 //! A new figure is a field here, the code that the compiler then demands in this file, and a row of the
-//! table in `app/diagnostics.rs`.
+//! tables in `app/diagnostics.rs` and `app/recorder.rs`.
 #![forbid(unsafe_code)]
 
 /// The figures of one period: of all workers, of one worker, or of one line of code.
@@ -74,29 +74,6 @@ impl Figures {
         self.used_bytes += worker.used_bytes;
         self.peak_bytes += worker.peak_bytes;
         self.held_bytes += worker.held_bytes;
-    }
-
-    /// Returns all figures with their names.
-    #[cfg(feature = "bevy")]
-    pub(crate) fn named(&self) -> [(&'static str, u64); 7] {
-        let Self {
-            used_bytes,
-            peak_bytes,
-            held_bytes,
-            reserved_bytes,
-            refusals,
-            stale_lookups,
-            stale_panics,
-        } = *self;
-        [
-            ("used_bytes", used_bytes as u64),
-            ("peak_bytes", peak_bytes as u64),
-            ("held_bytes", held_bytes as u64),
-            ("reserved_bytes", reserved_bytes as u64),
-            ("refusals", refusals),
-            ("stale_lookups", stale_lookups),
-            ("stale_panics", stale_panics),
-        ]
     }
 
     /// Returns the counts.

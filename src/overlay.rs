@@ -11,19 +11,15 @@ use std::time::Duration;
 use bevy_app::{App, Plugin, Update};
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
-use bevy_picking::Pickable;
-use bevy_picking::events::{PointerClick, PointerDrag, PointerPress};
+use bevy_picking::prelude::*;
 use bevy_platform::time::Instant;
-use bevy_text::{FontSize, TextFont};
+use bevy_text::prelude::*;
 use bevy_time::{Real, Time};
-use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, BorderColor, FlexDirection, GlobalZIndex, JustifyContent, Node,
-    Overflow, PositionType, UiRect, UiScale, Val,
-};
+use bevy_ui::prelude::*;
 
 use self::graph::History;
 use self::parts::{BACKGROUND, FAINT_TEXT, Painter, Parts, TITLE, display};
-use crate::app::{FrameArenaReport, is_due, report_for};
+use crate::app::{FrameArenaReport, finds_arenas, is_due};
 
 /// Shows the usage of all arenas on the screen.
 ///
@@ -67,12 +63,10 @@ pub struct FrameArenaOverlayPlugin {
 
 impl Plugin for FrameArenaOverlayPlugin {
     fn build(&self, app: &mut App) {
+        let has_config = resource_exists::<FrameArenaOverlayConfig>;
+        let can_draw = has_config.and_then(finds_arenas("FrameArenaOverlayPlugin"));
         app.insert_resource(self.config.clone())
-            .init_resource::<WindowState>()
-            .add_systems(
-                Update,
-                draw.run_if(resource_exists::<FrameArenaOverlayConfig>),
-            );
+            .add_systems(Update, draw.run_if(can_draw));
     }
 }
 
@@ -88,7 +82,8 @@ impl Plugin for FrameArenaOverlayPlugin {
 /// ```
 #[derive(Resource, Clone, Debug)]
 pub struct FrameArenaOverlayConfig {
-    /// Whether the window is shown. Default: yes. A hidden window costs nothing.
+    /// Whether the window is shown. Default: yes. While it is hidden, only the figures of the last seconds are
+    /// recorded.
     pub enabled: bool,
     /// Whether the graph, the workers and the lines of code are shown as well. Default: no. A click on
     /// the title toggles it.
@@ -101,14 +96,21 @@ pub struct FrameArenaOverlayConfig {
     pub text_config: TextFont,
     /// The colour of the text.
     pub text_color: Color,
-    /// The distance from the right edge of the screen, in logical pixels. Default: 8.
+    /// The distance from the right edge of the screen, in logical pixels. It changes when the window is
+    /// dragged. Default: 8.
     pub right: f32,
-    /// The distance from the upper edge of the screen, in logical pixels. Default: 8.
+    /// The distance from the upper edge of the screen, in logical pixels, likewise. Default: 8.
     pub top: f32,
     /// The number of cells for workers in the details, four in a row, at most 256. Further workers are
-    /// added up in the last cell. Default: enough for the threads of Bevy's task pools, the main thread
-    /// and the render thread.
-    pub worker_places: Option<usize>,
+    /// added up in the last cell. Default: one for each core, as Bevy's task pools have together, and four
+    /// more.
+    pub worker_places: usize,
+}
+
+/// Returns the number of cells for the task pools, the main thread, the render thread and others.
+fn default_places() -> usize {
+    let cores = std::thread::available_parallelism().map_or(4, |cores| cores.get());
+    (cores + 4).clamp(8, 68)
 }
 
 impl Default for FrameArenaOverlayConfig {
@@ -121,7 +123,7 @@ impl Default for FrameArenaOverlayConfig {
             text_color: Color::srgb(0.93, 0.94, 0.96),
             right: MARGIN,
             top: MARGIN,
-            worker_places: None,
+            worker_places: default_places(),
         }
     }
 }
@@ -140,8 +142,11 @@ impl FrameArenaOverlayConfig {
         }
     }
 
-    fn font(&self) -> TextFont {
-        self.text_config.clone().with_font_size(self.em())
+    /// Positions the window.
+    fn place(&self, node: &mut Node) {
+        let pixels = |pixels: f32| Val::Px(if pixels.is_finite() { pixels } else { MARGIN });
+        node.right = pixels(self.right);
+        node.top = pixels(self.top);
     }
 }
 
@@ -157,25 +162,10 @@ const MAX_HEIGHT_PERCENT: f32 = 96.0;
 const PADDING_EM: f32 = 0.6;
 
 /// Marks the window that [`FrameArenaOverlayPlugin`](crate::FrameArenaOverlayPlugin) opens.
-#[derive(Component, Debug)]
-pub struct FrameArenaOverlay;
-
-/// The position of the window, kept while it is closed.
-#[derive(Resource, Default)]
-struct WindowState {
-    /// The distance it was dragged to the right and down, in pixels of the UI.
-    dragged: (f32, f32),
+#[derive(Component, Debug, Default)]
+pub struct FrameArenaOverlay {
     /// The distance the pointer has moved since it was pressed.
     moved: f32,
-}
-
-impl WindowState {
-    /// Positions the window: by the margins of the config, and the distance it was dragged.
-    fn place(&self, config: &FrameArenaOverlayConfig, node: &mut Node) {
-        let pixels = |pixels: f32| Val::Px(if pixels.is_finite() { pixels } else { MARGIN });
-        node.right = pixels(config.right - self.dragged.0);
-        node.top = pixels(config.top + self.dragged.1);
-    }
 }
 
 /// The window while it is open, and the last seconds.
@@ -194,58 +184,42 @@ struct Overlay {
 /// changed, as it has at the start, or arenas were added.
 fn draw(
     config: Res<FrameArenaOverlayConfig>,
-    report: Option<Res<FrameArenaReport>>,
-    state: Res<WindowState>,
+    report: Res<FrameArenaReport>,
     time: Option<Res<Time<Real>>>,
-    mut is_told: Local<bool>,
     mut overlay: Local<Overlay>,
     mut world: Parts,
 ) {
-    let Some(report) = report_for("FrameArenaOverlayPlugin", report, &mut is_told) else {
-        return;
-    };
-    let Overlay {
-        window,
-        parts,
-        histories,
-        last,
-    } = &mut *overlay;
+    let overlay = &mut *overlay;
     let arenas = report.iter().count();
-    let is_outdated = config.is_changed() || histories.len() != arenas;
-    if is_outdated && let Some(window) = window.take() {
+    let is_outdated = config.is_changed() || overlay.histories.len() != arenas;
+    if is_outdated && let Some(window) = overlay.window.take() {
         world.commands.entity(window).try_despawn();
     }
-    if !config.enabled {
-        if is_outdated {
-            *histories = report.iter().map(History::since).collect();
-        }
-        return;
-    }
-    histories.resize_with(arenas, History::default);
-    for (arenas, history) in report.iter().zip(&mut *histories) {
+    overlay.histories.resize_with(arenas, History::default);
+    for (arenas, history) in report.iter().zip(&mut overlay.histories) {
         history.note(arenas);
     }
-    let interval = config.refresh_interval;
-    if !is_due(last, time.as_deref(), interval) && !is_outdated {
+    if !is_due(&mut overlay.last, time.as_deref(), config.refresh_interval) && !is_outdated {
         return;
     }
-    for history in &mut *histories {
-        history.end_slot(interval);
+    overlay.histories.iter_mut().for_each(History::end_slot);
+    if !config.enabled {
+        return;
     }
-    let window = *window.get_or_insert_with(|| {
-        parts.clear();
-        open(&mut world.commands, &config, &state)
+    let window = *overlay.window.get_or_insert_with(|| {
+        overlay.parts.clear();
+        open(&mut world.commands, &config)
     });
     let mut painter = Painter {
         world: &mut world,
         config: &config,
-        parts,
+        parts: &mut overlay.parts,
         count: 0,
         parent: window,
         prefix: "",
     };
     draw_title(&mut painter);
-    draw_blocks(&mut painter, &report, histories);
+    draw_blocks(&mut painter, &report, &mut overlay.histories);
 }
 
 /// Describes a block for each set of arenas. The frame's arenas come first and matter most: they have details, and
@@ -271,8 +245,7 @@ fn draw_blocks<'a>(
             },
         };
         painter.prefix = &arenas.prefix;
-        let root = painter.part("", node, Color::NONE);
-        painter.inside(root, |painter| {
+        let root = painter.group("", node, Color::NONE, |painter| {
             block::draw(painter, arenas, history, is_first);
         });
         if is_first {
@@ -282,7 +255,7 @@ fn draw_blocks<'a>(
 }
 
 /// Opens the window, without its parts.
-fn open(commands: &mut Commands, config: &FrameArenaOverlayConfig, state: &WindowState) -> Entity {
+fn open(commands: &mut Commands, config: &FrameArenaOverlayConfig) -> Entity {
     let mut node = Node {
         position_type: PositionType::Absolute,
         flex_direction: FlexDirection::Column,
@@ -291,9 +264,9 @@ fn open(commands: &mut Commands, config: &FrameArenaOverlayConfig, state: &Windo
         overflow: Overflow::clip(),
         ..Node::default()
     };
-    state.place(config, &mut node);
-    let window = commands.spawn((
-        FrameArenaOverlay,
+    config.place(&mut node);
+    let window = (
+        FrameArenaOverlay::default(),
         Name::new("Frame arena overlay"),
         node,
         GlobalZIndex(Z_INDEX),
@@ -301,8 +274,8 @@ fn open(commands: &mut Commands, config: &FrameArenaOverlayConfig, state: &Windo
         // Sets the window off from a dark game.
         BorderColor::all(FAINT_TEXT),
         Pickable::IGNORE,
-    ));
-    window.id()
+    );
+    commands.spawn(window).id()
 }
 
 fn draw_title(painter: &mut Painter) {
@@ -314,14 +287,7 @@ fn draw_title(painter: &mut Painter) {
         ..Node::default()
     };
     let is_new = painter.parts.is_empty();
-    let title = painter.part("title", node, TITLE);
-    if is_new {
-        let mut title = painter.world.commands.entity(title);
-        // Receives pointer events, unlike the rest of the window.
-        title.insert((Name::new("Frame arena overlay title"), Pickable::default()));
-        title.observe(press).observe(drag).observe(unfold);
-    }
-    painter.inside(title, |title| {
+    let title = painter.group("title", node, TITLE, |title| {
         let hint = match title.config.details {
             true => "click for less",
             false => "click for more",
@@ -329,39 +295,46 @@ fn draw_title(painter: &mut Painter) {
         title.free_text("caption", title.config.text_color, "Frame memory");
         title.free_text("caption", FAINT_TEXT, hint);
     });
+    if is_new {
+        let mut title = painter.world.commands.entity(title);
+        // Receives pointer events, unlike the rest of the window.
+        title.insert((Name::new("Frame arena overlay title"), Pickable::default()));
+        title.observe(press).observe(drag).observe(unfold);
+    }
 }
 
 /// Resets the distance moved when the title is pressed.
-fn press(_: On<PointerPress>, mut state: ResMut<WindowState>) {
-    state.moved = 0.0;
+fn press(_: On<PointerPress>, mut windows: Query<&mut FrameArenaOverlay>) {
+    windows.iter_mut().for_each(|mut it| it.moved = 0.0);
 }
 
 /// Moves the window with the pointer.
 fn drag(
     mut drag: On<PointerDrag>,
-    config: Res<FrameArenaOverlayConfig>,
+    mut config: ResMut<FrameArenaOverlayConfig>,
     scale: Option<Res<UiScale>>,
-    mut state: ResMut<WindowState>,
-    mut windows: Query<&mut Node, With<FrameArenaOverlay>>,
+    mut windows: Query<(&mut FrameArenaOverlay, &mut Node)>,
 ) {
     drag.propagate(false);
     let delta = drag.delta / scale.map_or(1.0, |scale| scale.0);
-    state.moved += delta.length();
-    state.dragged.0 += delta.x;
-    state.dragged.1 += delta.y;
-    for mut node in &mut windows {
-        state.place(&config, &mut node);
+    // A change would open the window anew.
+    let config = config.bypass_change_detection();
+    config.right -= delta.x;
+    config.top += delta.y;
+    for (mut window, mut node) in &mut windows {
+        window.moved += delta.length();
+        config.place(&mut node);
     }
 }
 
 /// Shows or hides the details.
 fn unfold(
     mut click: On<PointerClick>,
-    state: Res<WindowState>,
+    windows: Query<&FrameArenaOverlay>,
     mut config: ResMut<FrameArenaOverlayConfig>,
 ) {
     click.propagate(false);
-    if state.moved <= CLICK_PIXELS {
+    if windows.iter().all(|it| it.moved <= CLICK_PIXELS) {
         config.details = !config.details;
     }
 }

@@ -57,16 +57,6 @@ impl Site {
             line: caller.line(),
         }
     }
-
-    /// Returns the site of a system. `known` caches the name from the first call on.
-    #[cfg(feature = "bevy")]
-    #[inline(always)]
-    pub(crate) fn of_system(name: &str, known: &mut Option<&'static str>) -> Self {
-        if !IS_ON {
-            return Self::Others;
-        }
-        Self::System(known.get_or_insert_with(|| lasting(name)))
-    }
 }
 
 /// Writes `src/cull.rs:12`, `system game::cull`, or `other lines`.
@@ -131,10 +121,6 @@ impl SiteUsage {
             figures: Figures::default(),
         }
     }
-
-    fn is_empty(&self) -> bool {
-        *self == Self::of(self.site)
-    }
 }
 
 impl Deref for SiteUsage {
@@ -191,7 +177,7 @@ pub(crate) fn finish(list: &mut [SiteUsage]) {
 /// Nothing is allocated or freed while the lock is held: a custom global allocator may look the arena up as
 /// well. If it has no memory for a table, nothing is recorded.
 #[derive(Debug, Default)]
-pub(crate) struct SiteTable(OnceLock<Vec<Mutex<Rows>>>);
+pub(crate) struct SiteTable(OnceLock<Mutex<Rows>>);
 
 #[derive(Debug, Default)]
 struct Rows {
@@ -240,36 +226,27 @@ impl SiteTable {
         }
     }
 
-    /// Moves the figures of the ending period to a list.
+    /// Moves the figures of the ending period to a list. `used_bytes` are in use; `None` is for scratch, of which
+    /// only the peaks count. The next period begins with nothing in use, and the same site open.
     #[inline(always)]
-    pub(crate) fn end_period(&self, used_bytes: usize, list: &mut Vec<SiteUsage>) {
-        self.move_to(list, used_bytes, |_| ());
-    }
-
-    /// Moves the figures of a period of scratch to a list.
-    #[inline(always)]
-    pub(crate) fn end_scratch_period(&self, list: &mut Vec<SiteUsage>) {
-        self.move_to(list, 0, |usage| {
-            usage.scratch_bytes = mem::take(&mut usage.figures.peak_bytes);
-            usage.figures.used_bytes = 0;
-        });
-    }
-
-    /// Changes the figures of the ending period and moves them to a list. The next period begins with nothing in
-    /// use, and the same site open.
-    #[inline(always)]
-    fn move_to(&self, list: &mut Vec<SiteUsage>, used_bytes: usize, change: fn(&mut SiteUsage)) {
+    pub(crate) fn end_period(&self, used_bytes: Option<usize>, list: &mut Vec<SiteUsage>) {
         if IS_ON {
             // Before the lock is taken.
             list.reserve(MAX_SITES);
         }
         if let Some(mut rows) = self.rows() {
-            rows.close(used_bytes);
+            rows.close(used_bytes.unwrap_or(0));
             rows.opened_at = 0;
-            for row in rows.rows.iter_mut().filter(|row| !row.is_empty()) {
+            for row in &mut rows.rows {
                 let empty = SiteUsage::of(row.site);
                 let mut usage = mem::replace(row, empty);
-                change(&mut usage);
+                if usage == empty {
+                    continue;
+                }
+                if used_bytes.is_none() {
+                    usage.scratch_bytes = mem::take(&mut usage.figures.peak_bytes);
+                    usage.figures.used_bytes = 0;
+                }
                 add_to(list, usage);
             }
         }
@@ -283,18 +260,13 @@ impl SiteTable {
 
     fn find_rows(&self) -> Option<MutexGuard<'_, Rows>> {
         if self.0.get().is_none() {
-            let (mut table, mut rows) = (Vec::new(), Vec::new());
-            table.try_reserve_exact(1).ok()?;
-            rows.try_reserve_exact(MAX_SITES).ok()?;
-            table.push(Mutex::new(Rows {
-                rows,
-                ..Rows::default()
-            }));
+            let mut rows = Rows::default();
+            rows.rows.try_reserve_exact(MAX_SITES).ok()?;
             // Another thread may have been first, or a look-up by the allocator.
-            drop(self.0.set(table));
+            drop(self.0.set(Mutex::new(rows)));
         }
-        let rows = self.0.get()?.first()?;
-        Some(rows.lock().unwrap_or_else(PoisonError::into_inner))
+        let rows = self.0.get()?.lock();
+        Some(rows.unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -339,19 +311,4 @@ impl Rows {
             }
         })
     }
-}
-
-/// Returns a copy of a name that is never freed, because copied figures may refer to it at any time.
-#[cfg(feature = "bevy")]
-#[cold]
-fn lasting(name: &str) -> &'static str {
-    // One copy per name, however many worlds have such a system.
-    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = names.iter().copied().find(|known| *known == name);
-    known.unwrap_or_else(|| {
-        let name = Box::leak(Box::from(name));
-        names.push(name);
-        name
-    })
 }

@@ -73,7 +73,7 @@ fn the_report_is_registered_and_serialised_with_its_figures() {
     let report = report.expect("all of it is serialised");
 
     let usage = app.world().resource::<FrameArenas>().usage();
-    let frame = &report[path]["arenas"][0]["report"];
+    let frame = &report[path]["arenas"][0];
     assert_eq!(frame["label"], "Frame arenas");
     let shown = &frame["usage"];
     assert_eq!(shown["figures"]["used_bytes"], usage.used_bytes);

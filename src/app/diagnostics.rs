@@ -9,7 +9,7 @@ use bevy_diagnostic::{
 };
 use bevy_platform::time::Instant;
 
-use super::report::{FRAME_PREFIX, FrameArenaReport, News};
+use super::report::{FrameArenaReport, Key, News};
 
 /// Publishes the figures of each frame as diagnostics. [`FrameArenaPlugin`](crate::FrameArenaPlugin) adds
 /// this plugin.
@@ -50,6 +50,18 @@ pub struct FrameArenaDiagnosticsPlugin {
 }
 
 impl FrameArenaDiagnosticsPlugin {
+    /// The most useful diagnostics of a frame, e.g. for the `DiagnosticsOverlay` of `bevy_dev_tools`:
+    /// `DiagnosticsOverlay::new("Frame arenas",
+    /// FrameArenaDiagnosticsPlugin::OVERVIEW.map(Into::into).to_vec())`.
+    pub const OVERVIEW: [DiagnosticPath; 7] = [
+        Self::USED,
+        Self::PEAK,
+        Self::HIGH_WATERMARK,
+        Self::RESERVED,
+        Self::TASKS,
+        Self::REFUSALS,
+        Self::STALE,
+    ];
     /// Memory in use by all workers when the frame ended.
     pub const USED: DiagnosticPath = DiagnosticPath::const_new("frame_arena/used");
     /// The sum of the workers' peaks in the frame.
@@ -74,19 +86,6 @@ impl FrameArenaDiagnosticsPlugin {
     /// Look-ups of stale or foreign handles.
     pub const STALE: DiagnosticPath = DiagnosticPath::const_new("frame_arena/stale");
 
-    /// The most useful diagnostics of a frame, e.g. for the `DiagnosticsOverlay` of `bevy_dev_tools`:
-    /// `DiagnosticsOverlay::new("Frame arenas",
-    /// FrameArenaDiagnosticsPlugin::OVERVIEW.map(Into::into).to_vec())`.
-    pub const OVERVIEW: [DiagnosticPath; 7] = [
-        Self::USED,
-        Self::PEAK,
-        Self::HIGH_WATERMARK,
-        Self::RESERVED,
-        Self::TASKS,
-        Self::REFUSALS,
-        Self::STALE,
-    ];
-
     /// Returns the path of the diagnostic for threads with this name, `frame_arena/worker/NAME`: the
     /// memory they used in the frame. A `/` in the name becomes `%2F`.
     ///
@@ -109,7 +108,8 @@ impl Default for FrameArenaDiagnosticsPlugin {
 
 impl Plugin for FrameArenaDiagnosticsPlugin {
     fn build(&self, app: &mut App) {
-        FrameArenaReport::publish_frame(app.world_mut(), self.max_history_length);
+        let history = self.max_history_length;
+        FrameArenaReport::publish(app.world_mut(), Key::FRAME, FRAME_PREFIX, history);
     }
 }
 
@@ -123,6 +123,9 @@ const WORKERS_IN_TURN: usize = 16;
 
 /// The maximum history of a diagnostic: 18 minutes at 60 frames a second.
 const MAX_HISTORY: usize = 1 << 16;
+
+/// The prefix of the frame's diagnostics.
+const FRAME_PREFIX: &str = "frame_arena";
 
 const MEMORY: &str = " MiB";
 
@@ -158,7 +161,9 @@ pub(super) struct UsagePublisher {
     prefix: String,
     max_history_length: usize,
     figures: Vec<DiagnosticPath>,
-    workers: Vec<(Arc<str>, DiagnosticPath)>,
+    /// The diagnostic of each line in the usage.
+    workers: Vec<Option<(Arc<str>, DiagnosticPath)>>,
+    added_workers: usize,
     /// The number of turns so far: the index of the worker whose turn is next, counted round and round.
     next_worker: usize,
 }
@@ -178,7 +183,8 @@ impl UsagePublisher {
             prefix: prefix.to_owned(),
             max_history_length,
             figures: figures.collect(),
-            workers: Vec::new(),
+            workers: vec![None; MAX_WORKERS],
+            added_workers: 0,
             next_worker: 0,
         }
     }
@@ -199,8 +205,8 @@ impl UsagePublisher {
         }
         for line in self.take_turn(usage.workers.len()) {
             let worker = &usage.workers[line];
-            if let Some(index) = self.index_of_worker(line, &worker.name, store) {
-                measure(store, &self.workers[index].1, mebibytes(worker.used_bytes));
+            if let Some(path) = self.path_of(line, &worker.name, store) {
+                measure(store, path, mebibytes(worker.used_bytes));
             }
         }
     }
@@ -213,32 +219,29 @@ impl UsagePublisher {
         (0..count).map(move |place| first.wrapping_add(place) % workers)
     }
 
-    /// Finds or adds the diagnostic of a worker. It is usually at the worker's line in the usage, or else
-    /// moves there.
-    fn index_of_worker(
+    /// Returns the path of the diagnostic of the worker in this line, and adds the diagnostic if its name is new.
+    fn path_of(
         &mut self,
         line: usize,
         name: &Arc<str>,
         store: &mut DiagnosticsStore,
-    ) -> Option<usize> {
-        let at_line = self.workers.get(line);
-        if at_line.is_some_and(|(known, _)| Arc::ptr_eq(known, name)) {
-            return Some(line);
-        }
-        let index = match self.workers.iter().position(|(known, _)| known == name) {
-            Some(index) => index,
-            None if self.workers.len() == MAX_WORKERS => return None,
-            None => {
-                let path = worker_path(&self.prefix, name);
+    ) -> Option<&DiagnosticPath> {
+        let slot = &mut self.workers[line];
+        if slot
+            .as_ref()
+            .is_none_or(|(known, _)| !Arc::ptr_eq(known, name))
+        {
+            let path = worker_path(&self.prefix, name);
+            if store.get(&path).is_none() {
+                if self.added_workers == MAX_WORKERS {
+                    return None;
+                }
+                self.added_workers += 1;
                 store.add(diagnostic(&path, MEMORY, self.max_history_length));
-                self.workers.push((Arc::clone(name), path));
-                self.workers.len() - 1
             }
-        };
-        self.workers[index].0 = Arc::clone(name);
-        let place = line.min(self.workers.len() - 1);
-        self.workers.swap(index, place);
-        Some(place)
+            *slot = Some((Arc::clone(name), path));
+        }
+        slot.as_ref().map(|(_, path)| path)
     }
 }
 

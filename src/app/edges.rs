@@ -9,13 +9,13 @@ use std::any::TypeId;
 use std::collections::HashSet;
 use std::iter;
 
+use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::graph::{DiGraph, Direction};
 use bevy_ecs::schedule::{
-    ApplyDeferred, FlattenedDependencies, IntoScheduleConfigs, NodeId, Schedule,
-    ScheduleBuildError, ScheduleBuildPass, ScheduleGraph, SystemKey, SystemSet, SystemSetKey,
+    FlattenedDependencies, NodeId, ScheduleBuildError, ScheduleBuildPass, ScheduleGraph, SystemKey,
+    SystemSetKey,
 };
 use bevy_ecs::system::ScheduleSystem;
-use bevy_ecs::world::World;
 use bevy_platform::hash::FixedHasher;
 use indexmap::IndexSet;
 
@@ -82,7 +82,10 @@ impl ScheduleBuildPass for KeepEdges {
         mut dependencies: FlattenedDependencies<'_>,
     ) -> Result<(), ScheduleBuildError> {
         let all: Vec<SystemKey> = dependencies.graph().nodes().collect();
-        for edge in [Edge::BeforeAll, Edge::AfterAll] {
+        for (edge, outside) in [
+            (Edge::BeforeAll, Direction::Incoming),
+            (Edge::AfterAll, Direction::Outgoing),
+        ] {
             let Some(set) = graph.system_sets.get_key(edge.intern()) else {
                 continue;
             };
@@ -90,10 +93,6 @@ impl ScheduleBuildPass for KeepEdges {
             let members = members.neighbors_directed(NodeId::Set(set), Direction::Outgoing);
             let members: Vec<_> = members.filter_map(|node| node.as_system()).collect();
             // Systems explicitly ordered outside the edge, and the systems of the edge itself.
-            let outside = match edge {
-                Edge::BeforeAll => Direction::Incoming,
-                Edge::AfterAll => Direction::Outgoing,
-            };
             let outside = reach(dependencies.graph(), &members, outside);
             for &system in all.iter().filter(|it| !outside.contains(it)) {
                 for &member in &members {

@@ -4,17 +4,12 @@
 use std::time::Duration;
 
 use bevy_app::{App, Last, Plugin};
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::IntoScheduleConfigs;
-use bevy_ecs::system::{Local, Res};
-use bevy_platform::time::Instant;
-use bevy_time::{Real, Time};
+use bevy_ecs::prelude::*;
 use tracing::info;
 
 use super::Bytes;
 use super::plugin::TendSystems;
-use super::report::{ArenaReport, FrameArenaReport, News, Seen, is_due, report_for};
-use crate::arenas::FrameUsage;
+use super::report::{FrameArenaReport, News, Seen, every, finds_arenas};
 use crate::error::Count;
 
 /// Logs a line about the arenas each second.
@@ -56,59 +51,39 @@ impl Default for FrameArenaLogPlugin {
 
 impl Plugin for FrameArenaLogPlugin {
     fn build(&self, app: &mut App) {
-        app.insert_resource(WaitDuration(self.wait_duration))
-            .add_systems(Last, log_usage.after(TendSystems));
+        let is_due = finds_arenas("FrameArenaLogPlugin").and_then(every(self.wait_duration));
+        app.add_systems(Last, log_usage.run_if(is_due).after(TendSystems));
     }
 }
 
-/// The time between two lines.
-#[derive(Resource)]
-struct WaitDuration(Duration);
-
-fn log_usage(
-    report: Option<Res<FrameArenaReport>>,
-    time: Option<Res<Time<Real>>>,
-    wait: Res<WaitDuration>,
-    mut last: Local<Option<Instant>>,
-    mut is_told: Local<bool>,
-    mut logged: Local<Vec<(Seen, FrameUsage)>>,
-) {
-    let Some(report) = report_for("FrameArenaLogPlugin", report, &mut is_told) else {
-        return;
-    };
-    let is_used = report.iter().any(ArenaReport::is_used);
-    if !is_used || !is_due(&mut last, time.as_deref(), wait.0) {
-        return;
-    }
+/// Logs the news since the last lines. `logged` has the last line of each set of arenas.
+fn log_usage(report: Res<FrameArenaReport>, mut logged: Local<Vec<(Seen, String)>>) {
     logged.resize_with(report.iter().count(), Default::default);
-    for (arenas, (seen, so_far)) in report.iter().zip(&mut *logged) {
-        let has_changed = *so_far != arenas.so_far;
-        so_far.clone_from(&arenas.so_far);
+    for (arenas, (seen, last)) in report.iter().zip(&mut *logged) {
         if let Some(news) = seen.look(arenas)
-            && (news.is_over || has_changed)
             && arenas.is_used()
         {
-            info!("{}: {}", arenas.label, in_words(&news));
+            let line = in_words(&news);
+            if news.is_over || line != *last {
+                info!("{}: {line}", arenas.label);
+            }
+            *last = line;
         }
     }
 }
 
 /// Returns the figures in words.
 fn in_words(news: &News) -> String {
-    let News {
-        usage,
-        figures,
-        is_over,
-    } = *news;
+    let (usage, figures) = (news.usage, &news.figures);
     let (used, reserved) = (Bytes(usage.used_bytes), Bytes(usage.reserved_bytes));
     let mut text = match usage.reserved_bytes {
-        _ if !is_over => format!("{used} of {reserved} so far"),
+        _ if !news.is_over => format!("{used} of {reserved} so far"),
         // E.g. at the end of a level, when its memory has been given back.
         0 if usage.used_bytes > 0 => format!("{used} used and released"),
         bytes if bytes < usage.used_bytes => format!("{used} used, {reserved} still reserved,"),
         _ => format!("{used} of {reserved}"),
     };
-    if is_over {
+    if news.is_over {
         let workers = Count(usage.active_workers as u64, "worker");
         text += &format!(" on {workers}, peak {}", Bytes(usage.peak_bytes));
     }

@@ -9,14 +9,14 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use bevy_app::{App, FixedMain, Last, Plugin};
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::{InternedScheduleLabel, IntoScheduleConfigs, ScheduleLabel};
-use bevy_ecs::system::ResMut;
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{InternedScheduleLabel, ScheduleLabel};
 
 use super::edges::{Edge, add_at};
 use super::plugin::{self, Paced, TendSystems, add_arenas, tend, watch};
-use super::report::{ArenaReport, Sinks};
+use super::report::{ArenaReport, Key, Sinks};
 use crate::arenas::FrameArenas;
+use crate::error::Short;
 use crate::settings::{FrameArenaSettings, LivesFor};
 
 /// The pace of Bevy's fixed steps: `Res<ArenasOf<FixedStep>>`, with
@@ -121,20 +121,8 @@ impl<P: 'static> ArenasOf<P> {
 }
 
 impl<P: 'static> Paced for ArenasOf<P> {
-    fn with_settings(settings: FrameArenaSettings) -> Self {
-        Self::new(settings)
-    }
-
-    fn arenas(&self) -> &FrameArenas {
-        &self.arenas
-    }
-
     fn arenas_mut(&mut self) -> &mut FrameArenas {
         &mut self.arenas
-    }
-
-    fn pace() -> Option<&'static str> {
-        Some(type_name::<P>())
     }
 }
 
@@ -162,10 +150,8 @@ impl<P: 'static> DerefMut for ArenasOf<P> {
 
 impl<P: 'static> fmt::Debug for ArenasOf<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArenasOf")
-            .field("pace", &words_of(type_name::<P>()))
-            .field("arenas", &self.arenas)
-            .finish()
+        let name = Short(type_name::<Self>()).to_string();
+        f.debug_tuple(&name).field(&self.arenas).finish()
     }
 }
 
@@ -205,14 +191,11 @@ pub struct FrameArenaPacePlugin<P: 'static> {
     /// A period ends at each run of these schedules, after all their systems. A match that can be won or
     /// left has two.
     pub ending_with: Vec<InternedScheduleLabel>,
-    /// The human-readable name of the pace. Default: the name of its type in words, e.g. `fixed step`.
-    pub label: Cow<'static, str>,
-    /// The prefix of its diagnostics. Default: derived from the name of its type, e.g.
-    /// `fixed_step_arena`.
+    /// The name of the pace in words. Default: that of its type, e.g. `fixed step`.
     ///
     /// The diagnostics are those of [`FrameArenaDiagnosticsPlugin`](crate::FrameArenaDiagnosticsPlugin)
-    /// with another prefix, e.g. `fixed_step_arena/used`. `None` publishes nothing.
-    pub diagnostics_prefix: Option<Cow<'static, str>>,
+    /// under this name, e.g. `fixed_step_arena/used`. Two paces need two names.
+    pub name: Cow<'static, str>,
     /// The type of the pace.
     pub pace: PhantomData<fn() -> P>,
 }
@@ -282,39 +265,35 @@ impl<P: 'static> FrameArenaPacePlugin<P> {
 
     /// Leaves the end of a period to the game, which runs [`ArenasOf::end_period`].
     pub fn by_hand() -> Self {
-        let label = words_of(type_name::<P>());
         Self {
             settings: FrameArenaSettings::default(),
             at_start_of: Vec::new(),
             ending_with: Vec::new(),
-            diagnostics_prefix: Some(prefix_of(&label).into()),
-            label: label.into(),
+            name: words_of(type_name::<P>()).into(),
             pace: PhantomData,
         }
     }
 
     /// Adds the systems that end periods to the schedules that lack them.
     fn add_ends(&self, app: &mut App) {
-        let starts = self
-            .at_start_of
-            .iter()
-            .map(|label| (Edge::BeforeAll, label));
-        let ends = self.ending_with.iter().map(|label| (Edge::AfterAll, label));
-        for (edge, &label) in starts.chain(ends) {
-            app.edit_schedule(label, |schedule| {
-                add_at(edge, schedule, TypeId::of::<P>(), ArenasOf::<P>::end_period);
-            });
+        for (edge, labels) in [
+            (Edge::BeforeAll, &self.at_start_of),
+            (Edge::AfterAll, &self.ending_with),
+        ] {
+            for &label in labels {
+                app.edit_schedule(label, |schedule| {
+                    add_at(edge, schedule, TypeId::of::<P>(), ArenasOf::<P>::end_period);
+                });
+            }
         }
     }
 }
 
 impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
     fn build(&self, app: &mut App) {
-        let report = self.diagnostics_prefix.as_deref().map(|prefix| {
-            let label = &self.label;
-            ArenaReport::new(label, label, prefix, &self.settings)
-        });
-        add_arenas::<ArenasOf<P>>(app, &self.settings, report);
+        let key = Key::of::<ArenasOf<P>>();
+        let report = ArenaReport::new(key, &self.name, &self.name, &self.settings);
+        add_arenas(app, ArenasOf::<P>::new, report);
         // Readers of the arenas in `Last` see no difference.
         let tend = tend::<ArenasOf<P>>.in_set(TendSystems);
         app.add_systems(Last, tend.ambiguous_with_all());
@@ -325,13 +304,6 @@ impl<P: 'static> Plugin for FrameArenaPacePlugin<P> {
         // Repeated for schedules that other plugins have replaced.
         self.add_ends(app);
     }
-}
-
-/// Returns the human-readable name: `Fixed step arenas` for `fixed step`.
-pub(super) fn label_of(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(letters).chain(" arenas".chars()).collect()
 }
 
 /// Returns the last part of a type's name in words: `fixed step` for `game::FixedStep`.
@@ -348,11 +320,4 @@ pub(super) fn words_of(type_name: &str) -> String {
         words.extend(letter.to_lowercase());
     }
     words
-}
-
-/// Returns the diagnostics prefix for arenas with this name in words. It is one part of a path, and easy
-/// to type.
-pub(super) fn prefix_of(words: &str) -> String {
-    let name = words.replace(|letter: char| !letter.is_alphanumeric(), "_");
-    format!("{name}_arena")
 }

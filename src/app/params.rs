@@ -1,6 +1,8 @@
 //! `Scratch` as a system parameter.
 #![expect(unsafe_code, reason = "`SystemParam` is an unsafe trait")]
 
+use std::borrow::Cow;
+
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::{
@@ -9,7 +11,7 @@ use bevy_ecs::system::{
 use bevy_ecs::world::unsafe_world_cell::UnsafeWorldCell;
 
 use crate::arenas::{FrameArenas, Scratch};
-use crate::sites::Site;
+use crate::sites::{self, Site};
 
 const MISSING: &str = "`Scratch` takes its memory from the resource `FrameArenas`, which does not \
                        exist: add `FrameArenaPlugin`";
@@ -49,7 +51,16 @@ unsafe impl SystemParam for Scratch<'_> {
         // SAFETY: the caller upholds the contract of `Res`: same state, same access.
         let arenas = unsafe { Arenas::get_param(arenas, system_meta, world, change_tick) }
             .map_err(|_| SystemParamValidationError::invalid::<Self>(MISSING))?;
-        let site = Site::of_system(system_meta.name(), name);
+        let site = match sites::IS_ON {
+            true => Site::System(name.get_or_insert_with(|| {
+                match system_meta.name().clone().into() {
+                    Cow::Borrowed(name) => name,
+                    // Never freed, because copied figures may refer to it at any time.
+                    Cow::Owned(name) => String::leak(name),
+                }
+            })),
+            false => Site::Others,
+        };
         Ok(arenas.into_inner().scratch_for(site))
     }
 }

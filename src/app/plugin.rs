@@ -5,24 +5,19 @@
 use std::any::{TypeId, type_name};
 
 use bevy_app::{App, First, Last, MainScheduleOrder, Plugin};
-use bevy_ecs::change_detection::DetectChangesMut;
 use bevy_ecs::component::Mutable;
 use bevy_ecs::lifecycle::HookContext;
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::{
-    IntoScheduleConfigs, ScheduleLabel, Schedules, SingleThreadedExecutor, SystemSet,
-};
-use bevy_ecs::system::{Local, Res, ResMut};
-use bevy_ecs::world::{DeferredWorld, World};
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::{ScheduleLabel, SingleThreadedExecutor};
+use bevy_ecs::world::DeferredWorld;
 use tracing::warn;
 
 use super::Bytes;
 use super::diagnostics::FrameArenaDiagnosticsPlugin;
 use super::edges::{Edge, add_at};
-use super::pace::FixedStep;
-use super::report::{ArenaReport, FRAME_PREFIX, FrameArenaReport, Key, Sinks, pass_on};
+use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::FrameArenas;
-use crate::error::{Arenas, Short};
+use crate::error::Short;
 use crate::settings::FrameArenaSettings;
 
 /// Adds [`FrameArenas`], swaps them at the start of each frame, before all other systems, and reports
@@ -68,8 +63,8 @@ impl Default for FrameArenaPlugin {
 
 impl Plugin for FrameArenaPlugin {
     fn build(&self, app: &mut App) {
-        let report = ArenaReport::new("frame", "frame", FRAME_PREFIX, &self.settings);
-        add_arenas::<FrameArenas>(app, &self.settings, Some(report));
+        let report = ArenaReport::new(Key::FRAME, "frame", "frame", &self.settings);
+        add_arenas(app, FrameArenas::new, report);
         let mut report = app.world_mut().resource_mut::<FrameArenaReport>();
         report.warnings = self.warnings;
         // An existing schedule is kept: other plugins may have added systems to it.
@@ -79,16 +74,8 @@ impl Plugin for FrameArenaPlugin {
             })
             .add_systems(FrameArenaSchedule, FrameArenas::end_period);
         run_at_frame_start(app);
-        match app.get_added_plugins::<FrameArenaDiagnosticsPlugin>()[..] {
-            // It was added before the arenas.
-            [plugin, ..] => {
-                let history = plugin.max_history_length;
-                FrameArenaReport::publish_frame(app.world_mut(), history);
-            }
-            [] if self.diagnostics => {
-                app.add_plugins(FrameArenaDiagnosticsPlugin::default());
-            }
-            [] => {}
+        if self.diagnostics && !app.is_plugin_added::<FrameArenaDiagnosticsPlugin>() {
+            app.add_plugins(FrameArenaDiagnosticsPlugin::default());
         }
     }
 
@@ -114,47 +101,20 @@ fn run_at_frame_start(app: &mut App) {
     } else if let Some(update) = app.main().update_schedule {
         app.edit_schedule(update, |schedule| {
             let key = TypeId::of::<FrameArenaSchedule>();
+            let start_frame = |world: &mut World| world.run_schedule(FrameArenaSchedule);
             add_at(Edge::BeforeAll, schedule, key, start_frame);
         });
     }
 }
 
-/// Runs the schedule in a sub-app that has no main schedule.
-fn start_frame(world: &mut World) {
-    world.run_schedule(FrameArenaSchedule);
-}
-
 /// A resource with the arenas of one pace.
-pub(super) trait Paced: Resource<Mutability = Mutable> + Sized {
-    fn with_settings(settings: FrameArenaSettings) -> Self;
-
-    fn arenas(&self) -> &FrameArenas;
-
+pub(super) trait Paced: Resource<Mutability = Mutable> {
     fn arenas_mut(&mut self) -> &mut FrameArenas;
-
-    /// Returns the `type_name` of the pace, or `None` for the frame.
-    fn pace() -> Option<&'static str>;
-
-    fn key() -> Key {
-        Key::Resource(TypeId::of::<Self>())
-    }
 }
 
 impl Paced for FrameArenas {
-    fn with_settings(settings: FrameArenaSettings) -> Self {
-        Self::new(settings)
-    }
-
-    fn arenas(&self) -> &FrameArenas {
-        self
-    }
-
     fn arenas_mut(&mut self) -> &mut FrameArenas {
         self
-    }
-
-    fn pace() -> Option<&'static str> {
-        None
     }
 }
 
@@ -172,31 +132,31 @@ impl FrameArenas {
     }
 }
 
-/// Adds the arenas of a pace unless they exist, and adds them to the report if they are to be in it. Existing
-/// arenas keep their settings; other ones that the plugin has are reported, because they have no effect.
+/// Adds the arenas of a pace unless they exist, and adds them to the report. Existing arenas keep their settings;
+/// other ones that the plugin has are reported, because they have no effect.
 pub(super) fn add_arenas<R: Paced>(
     app: &mut App,
-    settings: &FrameArenaSettings,
-    report: Option<ArenaReport>,
+    new: impl FnOnce(FrameArenaSettings) -> R,
+    report: ArenaReport,
 ) {
+    let settings = report.settings.clone();
     let mut all = app.world_mut().get_resource_or_init::<FrameArenaReport>();
-    all.swapped.push(TypeId::of::<R>());
-    match app.world().get_resource::<R>() {
-        None => _ = app.insert_resource(R::with_settings(settings.clone())),
-        Some(arenas) => {
-            let is_used = arenas.arenas().settings() == settings;
-            if !is_used && *settings != FrameArenaSettings::default() {
+    all.swapped.push(Key::of::<R>());
+    match app.world_mut().get_resource_mut::<R>() {
+        None => _ = app.insert_resource(new(settings)),
+        Some(mut arenas) => {
+            let arenas = arenas.bypass_change_detection().arenas_mut();
+            let is_used = *arenas.settings() == settings;
+            if !is_used && settings != FrameArenaSettings::default() {
                 warn!(
-                    "{} existed before their plugin, so its settings have no effect: let the plugin insert \
+                    "`{}` existed before their plugin, so its settings have no effect: let the plugin insert \
                      the resource, or give the settings to the resource",
-                    Arenas(R::pace())
+                    Short(type_name::<R>())
                 );
             }
         }
     }
-    if let Some(report) = report {
-        FrameArenaReport::add(app.world_mut(), R::key(), report);
-    }
+    FrameArenaReport::add(app.world_mut(), Key::of::<R>(), report);
 }
 
 /// Ends a period: swaps the arenas and passes their figures on.
@@ -205,7 +165,7 @@ pub(super) fn end_period<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) 
         // A swap must not mark the resource as changed: change detection belongs to the user.
         let arenas = arenas.bypass_change_detection().arenas_mut();
         arenas.swap();
-        pass_on(R::key(), arenas, true, sinks);
+        pass_on(Key::of::<R>(), arenas, true, sinks);
     }
 }
 
@@ -224,7 +184,7 @@ pub(super) fn tend<R: Paced>(arenas: Option<ResMut<R>>, sinks: Sinks<'_>) {
         if arenas.usage().parked > 0 {
             arenas.recycle_parked();
         }
-        pass_on(R::key(), arenas, false, sinks);
+        pass_on(Key::of::<R>(), arenas, false, sinks);
     }
 }
 
@@ -250,20 +210,20 @@ pub(super) fn watch<R: Paced>(mut world: DeferredWorld<'_>, _: HookContext) {
 }
 
 fn is_swapped<R: Paced>(report: Option<&FrameArenaReport>) -> bool {
-    report.is_some_and(|report| report.swapped.contains(&TypeId::of::<R>()))
+    report.is_some_and(|report| report.swapped.contains(&Key::of::<R>()))
 }
 
 /// Warns once if the arenas grow from frame to frame.
 fn report_unswapped<R: Paced>(
-    arenas: Option<Res<R>>,
+    arenas: Option<ResMut<R>>,
     report: Option<Res<FrameArenaReport>>,
     mut last_bytes: Local<usize>,
     mut frames: Local<u32>,
 ) {
-    let Some(arenas) = arenas.filter(|_| *frames < FRAMES) else {
+    let Some(mut arenas) = arenas.filter(|_| *frames < FRAMES) else {
         return;
     };
-    let arenas = arenas.arenas();
+    let arenas = arenas.bypass_change_detection().arenas_mut();
     // The plugin may have been added later, or the game swaps the arenas itself.
     if arenas.period() > 0 || is_swapped::<R>(report.as_deref()) {
         *frames = FRAMES;
@@ -273,17 +233,14 @@ fn report_unswapped<R: Paced>(
     *frames += u32::from(bytes > *last_bytes);
     *last_bytes = bytes;
     if *frames == FRAMES {
-        let plugin = match R::pace() {
-            None => "FrameArenaPlugin::default()".to_owned(),
-            Some(pace) if pace == type_name::<FixedStep>() => {
-                "FrameArenaPacePlugin::fixed_step()".to_owned()
-            }
-            Some(pace) => format!("FrameArenaPacePlugin::<{}>::by_hand()", Short(pace)),
+        let plugin = match Key::of::<R>() == Key::FRAME {
+            true => "FrameArenaPlugin",
+            false => "FrameArenaPacePlugin",
         };
         warn!(
-            "nothing swaps {}: {FRAMES} frames took {}, and no memory is ever recycled. Add the plugin, \
-             which also adds the resource: `app.add_plugins({plugin})`",
-            Arenas(R::pace()),
+            "nothing swaps `{}`: {FRAMES} frames took {}, and no memory is ever recycled. Add their \
+             `{plugin}`, which also adds the resource",
+            Short(type_name::<R>()),
             Bytes(bytes),
         );
     }

@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 use std::panic::Location;
-use std::sync::Arc;
 
 use tracing::warn;
 
@@ -44,8 +43,6 @@ pub(crate) enum Kind {
 )]
 pub(crate) struct Problem {
     pub(crate) kind: Kind,
-    /// The name of the worker that is near its limit.
-    pub(crate) worker: Option<Arc<str>>,
     /// The details for the overlay.
     pub(crate) short: String,
     /// The change that fixes it, for the overlay.
@@ -58,7 +55,6 @@ impl Problem {
     fn new(kind: Kind, short: String, cure: &str, text: String) -> Self {
         Self {
             kind,
-            worker: None,
             short,
             cure: cure.to_owned(),
             text,
@@ -79,23 +75,24 @@ impl Problem {
 pub(crate) fn problems_in(
     news: &News,
     report: &ArenaReport,
-    mut is_wanted: impl FnMut(Kind, Option<&Arc<str>>) -> bool,
+    mut is_wanted: impl FnMut(Kind) -> bool,
 ) -> Vec<Problem> {
-    let usage = news.usage;
+    let (usage, settings) = (news.usage, &report.settings);
     let mut found = Vec::new();
-    if news.figures.refusals > 0 && is_wanted(Kind::Refused, None) {
+    if news.figures.refusals > 0 && is_wanted(Kind::Refused) {
         found.push(refused(news, report));
     }
-    if news.figures.stale_panics > 0 && is_wanted(Kind::Stale, None) {
+    if news.figures.stale_panics > 0 && is_wanted(Kind::Stale) {
         found.push(stale(news, report));
     }
-    if usage.parked > PARKED_IS_FINE && is_wanted(Kind::Parked, None) {
+    if usage.parked > PARKED_IS_FINE && is_wanted(Kind::Parked) {
         found.push(parked(usage));
     }
-    if let Some(limit) = report.settings.worker_limit_bytes {
-        let near = usage.workers.iter().filter(|it| is_near(it, limit));
-        let near = near.filter(|it| is_wanted(Kind::NearLimit, Some(&it.name)));
-        found.extend(near.map(|worker| near_limit(worker, limit, news, report)));
+    if let Some(limit) = settings.worker_limit_bytes
+        && let Some(worker) = usage.workers.iter().find(|it| is_near(it, limit))
+        && is_wanted(Kind::NearLimit)
+    {
+        found.push(near_limit(worker, limit, news, report));
     }
     // Having an age, it has lived through all of the last period.
     let is_old = |it: &RunningTask| {
@@ -103,15 +100,15 @@ pub(crate) fn problems_in(
     };
     if let Some(task) = usage.oldest_task.filter(is_old)
         && news.is_over
-        && is_wanted(Kind::OldTask, None)
+        && is_wanted(Kind::OldTask)
     {
         found.push(old_task(&task, report));
     }
     // A level that gives its memory back has nothing to compare with.
     if let Some(read_at) = report.lost_list_at
-        && report.settings.trim_after_periods != Some(0)
+        && settings.trim_after_periods != Some(0)
         && news.is_over
-        && is_wanted(Kind::LostList, None)
+        && is_wanted(Kind::LostList)
     {
         found.push(lost_list(read_at));
     }
@@ -124,50 +121,38 @@ pub(crate) fn is_near(worker: &WorkerUsage, limit_bytes: usize) -> bool {
     worker.peak_bytes > limit_bytes / 10 * 9 && worker.peak_bytes <= limit_bytes
 }
 
-/// Returns the period of the news in words.
-fn when(news: &News, report: &ArenaReport) -> String {
-    match news.is_over {
-        true => format!("in a {}", report.period),
-        false => format!("in this {} so far", report.period),
-    }
-}
-
 fn refused(news: &News, report: &ArenaReport) -> Problem {
     let (settings, largest) = (&report.settings, news.usage.largest_refusal_bytes);
     // The limit that refused allocations last.
     let budget = settings.budget_bytes.filter(|_| !report.is_worker_refused);
-    let (setting, bytes, short, whose) = match budget {
-        Some(bytes) => {
-            let text = format!("the budget is {}", Bytes(bytes));
-            let whose = " for all workers and generations";
-            ("budget_bytes", bytes, text, whose)
-        }
+    let (setting, bytes, what) = match budget {
+        Some(bytes) => ("budget_bytes", bytes, "the budget is"),
         None => {
             let bytes = settings.worker_limit_bytes.unwrap_or(usize::MAX);
-            let text = format!("a worker may take {}", Bytes(bytes));
-            ("worker_limit_bytes", bytes, text, "")
+            ("worker_limit_bytes", bytes, "a worker may take")
         }
     };
-    let (when, count) = (when(news, report), news.figures.refusals);
+    let short = format!("{what} {}", Bytes(bytes));
     let text = format!(
-        "refused allocations {when}: {count}, of up to {}, because {short}{whose}",
+        "refused allocations in a {}: {}, of up to {}, because {short}",
+        report.period,
+        news.figures.refusals,
         Bytes(largest)
     );
     // Sites are counted when the period ends.
-    let site = news.is_over.then(|| {
-        let site = news.usage.sites.iter().max_by_key(|site| site.refusals);
-        match site {
-            Some(site) => format!(". At {}: {}", site.site, site.refusals),
-            None => ". With this crate's feature `sites`, the line is logged".to_owned(),
-        }
+    let worst = news.usage.sites.iter().max_by_key(|site| site.refusals);
+    let site = news.is_over.then(|| match worst {
+        Some(site) => format!(". At {}: {}", site.site, site.refusals),
+        None => ". With this crate's feature `sites`, the line is logged".to_owned(),
     });
     let needed_bytes = bytes.saturating_add(largest);
     Problem::new(Kind::Refused, short, "", text).fixed_by(setting, needed_bytes, site)
 }
 
 fn stale(news: &News, report: &ArenaReport) -> Problem {
-    let (when, panics) = (when(news, report), news.figures.stale_panics);
-    let mut text = format!("panics at look-ups of stale or foreign handles {when}: {panics}");
+    let (period, panics) = (&report.period, news.figures.stale_panics);
+    let mut text =
+        format!("panics at look-ups of stale or foreign handles in a {period}: {panics}");
     let mut short = String::new();
     if let Some(first) = news.usage.first_stale_lookup {
         text += &format!(". The first: {first}");
@@ -191,18 +176,16 @@ fn parked(usage: &FrameUsage) -> Problem {
 }
 
 fn near_limit(worker: &WorkerUsage, limit: usize, news: &News, report: &ArenaReport) -> Problem {
-    let short = format!("took {} of {}", Bytes(worker.peak_bytes), Bytes(limit));
+    let took = format!("took {} of {}", Bytes(worker.peak_bytes), Bytes(limit));
     let text = format!(
-        "`{}` is near its limit: a {} {short}, and beyond that allocations fail",
+        "`{}` is near its limit: a {} {took}, and beyond that allocations fail",
         worker.name, report.period
     );
+    let short = format!("ABOVE 90 %: {} {took}", short_name(&worker.name));
     let site = news.usage.sites.first().filter(|_| news.is_over);
     let site = site.map(|it| format!(". Largest at {}: {}", it.site, Bytes(it.used_bytes)));
-    Problem {
-        worker: Some(Arc::clone(&worker.name)),
-        ..Problem::new(Kind::NearLimit, short, "", text)
-    }
-    .fixed_by("worker_limit_bytes", worker.peak_bytes, site)
+    let problem = Problem::new(Kind::NearLimit, short, "", text);
+    problem.fixed_by("worker_limit_bytes", worker.peak_bytes, site)
 }
 
 fn old_task(task: &RunningTask, report: &ArenaReport) -> Problem {
@@ -229,35 +212,40 @@ fn line(location: &Location) -> String {
     format!("{}:{}", location.file(), location.line())
 }
 
-/// The maximum number of warnings for one set of arenas: a game may start threads with ever new names.
-const MAX_WARNINGS: usize = 64;
-
-/// The warnings already logged for one set of arenas: their kinds, and the workers that are near their limit.
-#[derive(Default)]
-pub(super) struct Warnings(Vec<(Kind, Option<Arc<str>>)>);
-
-impl Warnings {
-    /// Logs the problems in new figures that were not logged yet.
-    pub(super) fn warn(&mut self, report: &ArenaReport, news: &News) {
-        let usage = news.usage;
-        let has_limit = report.settings.worker_limit_bytes.is_some();
-        let has_line = usage.oldest_task.is_some() || report.lost_list_at.is_some();
-        if news.figures.counts() == [0; 3] && usage.parked == 0 && !has_limit && !has_line {
-            // As in most periods. It is cheaper than looking for each problem.
-            return;
-        }
-        let Self(told) = self;
-        let is_new = |kind, worker: Option<&Arc<str>>| {
-            let mut known = told.iter();
-            let is_told = known.any(|it| it.0 == kind && it.1.as_ref() == worker);
-            let is_new = !is_told && (worker.is_none() || told.len() < MAX_WARNINGS);
-            if is_new {
-                told.push((kind, worker.cloned()));
-            }
-            is_new
-        };
-        for problem in problems_in(news, report, is_new) {
-            warn!("{}: {}", report.label, problem.text);
-        }
+/// Logs the problems in new figures whose kinds were not logged yet.
+pub(super) fn warn_of(news: &News, report: &ArenaReport, told: &mut Vec<Kind>) {
+    for problem in problems_in(news, report, |kind| !told.contains(&kind)) {
+        warn!("{}: {}", report.label, problem.text);
+        told.push(problem.kind);
     }
+}
+
+/// The maximum number of letters in a short name, with its number: the bytes need the rest of a cell.
+const MAX_LETTERS: usize = 4;
+
+/// Returns the short name of a thread: `C3` for `Compute Task Pool (3)`.
+pub(crate) fn short_name(thread: &str) -> String {
+    let (has_number, pool, number) = parts_of(thread);
+    let number = if has_number {
+        number.to_string()
+    } else {
+        String::new()
+    };
+    let letters = MAX_LETTERS.saturating_sub(number.len()).max(1);
+    format!("{pool:.letters$}{number}")
+}
+
+/// Returns whether the name of a thread has a number, its pool, and the number. In this order, names without a
+/// number come first, then the pools, each by number.
+pub(crate) fn parts_of(thread: &str) -> (bool, &str, u32) {
+    let numbered = thread.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
+    let numbered = numbered.and_then(|(pool, number)| Some((pool, number.parse().ok()?)));
+    let (pool, number) = numbered.unwrap_or((thread, 0));
+    let pool = match pool {
+        "Compute Task Pool" => "C",
+        "Async Compute Task Pool" => "A",
+        "IO Task Pool" => "IO",
+        other => other,
+    };
+    (numbered.is_some(), pool, number)
 }

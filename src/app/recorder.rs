@@ -7,17 +7,13 @@ use std::time::Duration;
 use std::{fs, mem};
 
 use bevy_app::{App, AppExit, Last, Plugin};
-use bevy_ecs::message::MessageReader;
-use bevy_ecs::resource::Resource;
-use bevy_ecs::schedule::IntoScheduleConfigs;
-use bevy_ecs::system::{Local, Res, ResMut};
-use bevy_platform::time::Instant;
+use bevy_ecs::prelude::*;
 use bevy_time::{Real, Time};
 use tracing::{info, warn};
 
-use super::advice::Advice;
+use super::advice::{Run, advice_for};
 use super::plugin::TendSystems;
-use super::report::{ArenaReport, FrameArenaReport, News, is_due, report_for};
+use super::report::{ArenaReport, FrameArenaReport, News, Seen, every, finds_arenas};
 use crate::arenas::FrameUsage;
 use crate::figures::Figures;
 use crate::sites::Site;
@@ -64,50 +60,54 @@ impl Plugin for FrameArenaRecorderPlugin {
     fn build(&self, app: &mut App) {
         let mut recorder = FrameArenaRecorder::default();
         recorder.file.clone_from(&self.file);
-        recorder.interval = self.interval;
+        let finds_arenas = finds_arenas("FrameArenaRecorderPlugin");
+        let systems = (
+            record,
+            end_interval.run_if(every(self.interval)),
+            finish.run_if(on_message::<AppExit>),
+        )
+            .chain()
+            .run_if(finds_arenas.and_then(resource_exists::<FrameArenaRecorder>));
         app.insert_resource(recorder)
             .add_message::<AppExit>()
-            .add_systems(Last, record.after(TendSystems));
+            .add_systems(Last, systems.after(TendSystems));
     }
 }
 
 fn record(
-    report: Option<Res<FrameArenaReport>>,
+    report: Res<FrameArenaReport>,
     time: Option<Res<Time<Real>>>,
-    recorder: Option<ResMut<FrameArenaRecorder>>,
-    mut exits: MessageReader<AppExit>,
+    mut recorder: ResMut<FrameArenaRecorder>,
     mut clock: Local<Duration>,
-    mut last: Local<Option<Instant>>,
-    mut is_told: Local<bool>,
 ) {
-    let Some(report) = report_for("FrameArenaRecorderPlugin", report, &mut is_told) else {
-        return;
-    };
-    let Some(mut recorder) = recorder else { return };
-    let exits = exits.read().next().is_some();
-    recorder.note(&report);
     // A clock that shows less than before was replaced, and the time goes on.
-    let elapsed = time.as_ref().map_or(Duration::ZERO, |time| time.elapsed());
+    let elapsed = time.map_or(Duration::ZERO, |time| time.elapsed());
     recorder.elapsed += elapsed.saturating_sub(mem::replace(&mut *clock, elapsed));
-    if is_due(&mut last, time.as_deref(), recorder.interval) {
-        recorder.end_interval();
+    let arenas = report.iter().count();
+    recorder.runs.resize_with(arenas, Default::default);
+    for (index, arenas) in report.iter().enumerate() {
+        recorder.note(index, arenas);
     }
-    if exits {
-        recorder.finish();
-    }
+}
+
+fn end_interval(mut recorder: ResMut<FrameArenaRecorder>) {
+    recorder.end_interval();
+}
+
+fn finish(mut recorder: ResMut<FrameArenaRecorder>) {
+    recorder.finish();
 }
 
 /// The usage of all arenas so far: see [`FrameArenaRecorderPlugin`].
 #[derive(Resource, Default)]
 pub struct FrameArenaRecorder {
     file: Option<PathBuf>,
-    interval: Duration,
     /// The lines of all intervals that have ended, as CSV.
     table: String,
     /// The lines of the running interval.
     open: Vec<Line>,
     /// One for each set of arenas.
-    advice: Vec<Advice>,
+    runs: Vec<(Run, Seen)>,
     /// The time of the last recorded frame.
     elapsed: Duration,
     /// Whether the results were written.
@@ -117,7 +117,7 @@ pub struct FrameArenaRecorder {
 /// Writes the results however the app ends, e.g. by a panic or without an `AppExit`.
 impl Drop for FrameArenaRecorder {
     fn drop(&mut self) {
-        if !self.advice.is_empty() {
+        if !self.runs.is_empty() {
             self.finish();
         }
     }
@@ -125,7 +125,8 @@ impl Drop for FrameArenaRecorder {
 
 /// The highest figures of an interval, for one set of arenas or one of its workers or sites.
 struct Line {
-    arenas: String,
+    /// The prefix of the arenas, by their place in the report.
+    arenas: usize,
     subject: Subject,
     /// Workers and sites have only [`Figures`].
     usage: FrameUsage,
@@ -139,6 +140,23 @@ enum Subject {
     Worker(Arc<str>),
     Site(Site),
 }
+
+/// A column of the table: its name, and its figure.
+type Column = (&'static str, fn(&FrameUsage) -> u64);
+
+/// The columns of the table that have figures.
+const COLUMNS: [Column; 10] = [
+    ("used_bytes", |it| it.used_bytes as u64),
+    ("peak_bytes", |it| it.peak_bytes as u64),
+    ("held_bytes", |it| it.held_bytes as u64),
+    ("reserved_bytes", |it| it.reserved_bytes as u64),
+    ("refusals", |it| it.refusals),
+    ("stale_lookups", |it| it.stale_lookups),
+    ("stale_panics", |it| it.stale_panics),
+    ("task_arenas", |it| it.task_arenas as u64),
+    ("task_results", |it| it.task_results as u64),
+    ("task_bytes", |it| it.task_bytes as u64),
+];
 
 /// Returns a CSV field, quoted as in RFC 4180: a thread may have any name.
 fn field(text: &str) -> String {
@@ -157,69 +175,57 @@ impl FrameArenaRecorder {
     /// steps may, the bytes are those of the last one. A level has lines from its first allocation to its
     /// end, and none between two levels. Only lines of the kind `all` have tasks.
     pub fn csv(&self) -> String {
-        let columns = Figures::default().named().map(|(name, _)| name).join(",");
-        let columns = format!("{columns},task_arenas,task_results,task_bytes");
+        let columns = COLUMNS.map(|(name, _)| name).join(",");
         format!("seconds,arenas,kind,name,{columns}\n{}", self.table)
     }
 
     /// Returns settings that suit the recorded run, as code to paste: the `settings` of the plugin for each
-    /// set of arenas, below the number of its periods by peak.
+    /// set of arenas, below the figures they are derived from.
     pub fn advice(&self) -> String {
-        self.advice.iter().map(ToString::to_string).collect()
+        self.runs.iter().map(|(run, _)| advice_for(run)).collect()
     }
 
-    fn note(&mut self, report: &FrameArenaReport) {
-        for (index, arenas) in report.iter().enumerate() {
-            if self.advice.len() == index {
-                self.advice.push(Advice::default());
-            }
-            let advice = &mut self.advice[index];
-            advice.note(arenas);
-            // A period is counted once, however many frames it lasts. A long one also has lines while it
-            // runs, from its first allocation on.
-            if let Some(news) = advice.seen.look(arenas) {
-                self.note_period(arenas, &news);
-            }
+    fn note(&mut self, index: usize, report: &ArenaReport) {
+        let (run, seen) = &mut self.runs[index];
+        run.note(report);
+        // A period is counted once, however many frames it lasts. A long one also has lines while it
+        // runs, from its first allocation on.
+        if let Some(news) = seen.look(report) {
+            self.note_period(index, &news);
         }
     }
 
-    fn note_period(&mut self, report: &ArenaReport, news: &News) {
+    /// Adds a period to the lines of the running interval.
+    fn note_period(&mut self, arenas: usize, news: &News) {
         let (usage, mut of_all) = (news.usage, news.figures);
         // A level that ended has given back what its workers held.
         let of_workers = usage.workers.iter().map(|it| it.held_bytes).sum();
         of_all.held_bytes = of_all.held_bytes.max(of_workers);
         of_all.reserved_bytes = of_all.reserved_bytes.max(of_all.held_bytes);
-        let line = self.note_line(report, Subject::All, &of_all);
-        line.usage.raise(usage);
+        self.line(arenas, Subject::All, &of_all).raise(usage);
         for worker in usage.workers.iter().filter(|it| it.peak_bytes > 0) {
             let subject = Subject::Worker(Arc::clone(&worker.name));
-            self.note_line(report, subject, &worker.figures);
+            self.line(arenas, subject, &worker.figures);
         }
         for site in &usage.sites {
-            self.note_line(report, Subject::Site(site.site), &site.figures);
+            self.line(arenas, Subject::Site(site.site), &site.figures);
         }
     }
 
-    /// Merges figures into the open interval's line for this subject of these arenas, and returns it.
-    fn note_line(
-        &mut self,
-        report: &ArenaReport,
-        subject: Subject,
-        figures: &Figures,
-    ) -> &mut Line {
-        let mut lines = self.open.iter();
-        let known = lines.position(|it| it.arenas == report.prefix && it.subject == subject);
-        let index = known.unwrap_or_else(|| {
+    /// Merges figures into a line of the running interval, and returns the line.
+    fn line(&mut self, arenas: usize, subject: Subject, figures: &Figures) -> &mut FrameUsage {
+        let is_it = |it: &Line| it.arenas == arenas && it.subject == subject;
+        let index = self.open.iter().position(is_it).unwrap_or_else(|| {
             self.open.push(Line {
-                arenas: report.prefix.clone(),
+                arenas,
                 subject,
                 usage: FrameUsage::default(),
             });
             self.open.len() - 1
         });
-        let line = &mut self.open[index];
-        line.usage.figures.merge(figures);
-        line
+        let usage = &mut self.open[index].usage;
+        usage.figures.merge(figures);
+        usage
     }
 
     /// Moves the lines of the running interval to the table.
@@ -231,14 +237,10 @@ impl FrameArenaRecorder {
                 Subject::Worker(name) => ("worker", field(&name)),
                 Subject::Site(site) => ("site", field(&site.to_string())),
             };
-            let arenas = field(&line.arenas);
-            self.table += &format!("{end:.3},{arenas},{kind},{name}");
-            let usage = line.usage;
-            for (_, figure) in usage.named() {
-                self.table += &format!(",{figure}");
-            }
-            let (tasks, results) = (usage.task_arenas, usage.task_results);
-            self.table += &format!(",{tasks},{results},{}\n", usage.task_bytes);
+            let arenas = &self.runs[line.arenas].0.report.prefix;
+            let figures = COLUMNS.map(|(_, figure)| figure(&line.usage).to_string());
+            let figures = figures.join(",");
+            self.table += &format!("{end:.3},{arenas},{kind},{name},{figures}\n");
         }
     }
 

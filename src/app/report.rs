@@ -10,18 +10,13 @@ use std::time::Duration;
 
 use bevy_app::InternedAppLabel;
 use bevy_diagnostic::{DEFAULT_MAX_HISTORY_LENGTH, DiagnosticsStore};
-#[cfg(feature = "reflect")]
-use bevy_ecs::reflect::ReflectResource;
-use bevy_ecs::resource::Resource;
-use bevy_ecs::system::{Res, ResMut};
-use bevy_ecs::world::{FromWorld, World};
+use bevy_ecs::prelude::*;
 use bevy_platform::time::Instant;
 use bevy_time::{Real, Time};
 use tracing::warn;
 
 use super::diagnostics::UsagePublisher;
-use super::pace::label_of;
-use super::problems::Warnings;
+use super::problems::{Kind, warn_of};
 #[cfg(feature = "reflect")]
 use super::reflect::register;
 use crate::arenas::{FrameArenas, FrameUsage};
@@ -59,12 +54,15 @@ pub struct FrameArenaReport {
     pub warnings: bool,
     /// The resources that a plugin swaps.
     #[cfg_attr(feature = "reflect", reflect(ignore))]
-    pub(super) swapped: Vec<TypeId>,
-    arenas: Vec<Entry>,
+    pub(super) swapped: Vec<Key>,
+    arenas: Vec<ArenaReport>,
+    #[cfg_attr(feature = "reflect", reflect(ignore))]
+    /// By the key of their arenas.
+    receivers: Vec<(Key, Receiver)>,
 }
 
 /// The figures of one set of arenas.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
 #[cfg_attr(feature = "reflect", type_path = "bevy_frame_arena")]
 #[non_exhaustive]
@@ -81,12 +79,14 @@ pub struct ArenaReport {
     pub periods: u64,
     /// The sums of the counts of all these periods, and the highest bytes of any of them.
     pub totals: Figures,
-    /// The figures of the running period as of the last frame, e.g. of a level, without those of single
-    /// workers and sites. Zero for the frame and for sub-apps, whose periods are short.
-    pub so_far: FrameUsage,
     /// A histogram of the periods by peak. The first entry counts periods without a peak, the following
     /// ones those with a peak up to 1 byte, 2, 4, and so on in powers of two.
     pub periods_by_peak: Vec<u64>,
+    /// The figures of the running period as of the last frame, e.g. of a level, without those of single
+    /// workers and sites. Zero for the frame and for sub-apps, whose periods are short.
+    pub so_far: FrameUsage,
+    #[cfg_attr(feature = "reflect", reflect(ignore))]
+    key: Option<Key>,
     /// Whether the last refusal was by the limit of a worker, not by the budget.
     pub(super) is_worker_refused: bool,
     /// The line that compared lists in vain, because data lives for one period.
@@ -99,27 +99,30 @@ pub struct ArenaReport {
     frames_so_far: u64,
 }
 
-/// One set of arenas, with the receivers of its figures.
-#[cfg_attr(feature = "reflect", derive(bevy_reflect::Reflect))]
-struct Entry {
-    #[cfg_attr(feature = "reflect", reflect(ignore))]
-    key: Option<Key>,
-    report: ArenaReport,
-    #[cfg_attr(feature = "reflect", reflect(ignore))]
-    publisher: Option<UsagePublisher>,
-    #[cfg_attr(feature = "reflect", reflect(ignore))]
-    warned: Warnings,
-    #[cfg_attr(feature = "reflect", reflect(ignore))]
-    seen: Seen,
-}
-
 /// Identifies arenas.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     /// A resource of this world, by its type.
     Resource(TypeId),
     /// The arenas of a sub-app.
     SubApp(InternedAppLabel),
+}
+
+impl Key {
+    pub(super) const FRAME: Self = Self::of::<FrameArenas>();
+
+    pub(super) const fn of<R: 'static>() -> Self {
+        Self::Resource(TypeId::of::<R>())
+    }
+}
+
+/// The receiver of the figures of one set of arenas.
+#[derive(Default)]
+struct Receiver {
+    publisher: Option<UsagePublisher>,
+    /// The kinds of problems that were logged.
+    told: Vec<Kind>,
+    seen: Seen,
 }
 
 impl FrameArenaReport {
@@ -131,58 +134,46 @@ impl FrameArenaReport {
     /// Returns the figures of all arenas: the frame's first, then the others in the order they were
     /// added.
     pub fn iter(&self) -> impl Iterator<Item = &ArenaReport> {
-        self.arenas.iter().map(|entry| &entry.report)
+        self.arenas.iter()
     }
 
-    /// Adds arenas to the report and the diagnostics of a world, so that readers find them from the
-    /// start. A prefix that is taken, or is not a diagnostic path, is reported instead.
+    /// Adds arenas to the report and, except the frame's, to the diagnostics of a world, so that readers find
+    /// them from the start. A name that is taken is reported instead.
     pub(super) fn add(world: &mut World, key: Key, report: ArenaReport) {
-        let ArenaReport { label, prefix, .. } = &report;
-        let all = world.get_resource_or_init::<Self>();
-        if prefix.split('/').any(str::is_empty) {
+        let mut all = world.get_resource_or_init::<Self>();
+        if all.get(&report.prefix).is_some() {
             warn!(
-                "`{label}` publish no figures: their `diagnostics_prefix` is `{prefix}`, and the path of a \
-                 diagnostic must not have an empty part. Use a name such as `my_arena`, or `None`"
+                "two arenas would publish their figures as `{}/…`, so the second publishes none; give it a \
+                 `name` of its own",
+                report.prefix
             );
             return;
         }
-        if all.get(prefix).is_some() {
-            warn!(
-                "two arenas would publish their figures as `{prefix}/…`, so the second publishes \
-                 none; give it a `diagnostics_prefix` of its own"
-            );
-            return;
+        let (prefix, is_frame) = (report.prefix.clone(), key == Key::FRAME);
+        let place = if is_frame { 0 } else { all.arenas.len() };
+        all.arenas.insert(place, report);
+        if !is_frame {
+            Self::publish(world, key, &prefix, DEFAULT_MAX_HISTORY_LENGTH);
         }
-        let is_frame = key == FRAME;
-        // The frame's diagnostics have a plugin of their own.
-        let publisher = (!is_frame).then(|| {
-            let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
-            UsagePublisher::new(prefix, DEFAULT_MAX_HISTORY_LENGTH, store)
-        });
-        let entry = Entry {
-            key: Some(key),
-            report,
-            publisher,
-            warned: Warnings::default(),
-            seen: Seen::default(),
-        };
-        let arenas = &mut world.get_resource_or_init::<Self>().into_inner().arenas;
-        let place = if is_frame { 0 } else { arenas.len() };
-        arenas.insert(place, entry);
     }
 
-    /// Turns on the frame's diagnostics, if the frame is in the report.
-    pub(super) fn publish_frame(world: &mut World, history: usize) {
+    /// Adds the diagnostics of arenas.
+    pub(super) fn publish(world: &mut World, key: Key, prefix: &str, history: usize) {
         let store = &mut world.get_resource_or_init::<DiagnosticsStore>();
-        let publisher = UsagePublisher::new(FRAME_PREFIX, history, store);
-        if let Some(entry) = world.get_resource_or_init::<Self>().entry(FRAME) {
-            entry.publisher = Some(publisher);
-        }
+        let publisher = UsagePublisher::new(prefix, history, store);
+        let mut all = world.get_resource_or_init::<Self>();
+        receiver(&mut all.receivers, key).publisher = Some(publisher);
     }
+}
 
-    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
-        self.arenas.iter_mut().find(|it| it.key == Some(key))
-    }
+/// Returns the receiver of the figures of arenas.
+fn receiver(all: &mut Vec<(Key, Receiver)>, key: Key) -> &mut Receiver {
+    let known = all.iter().position(|(it, _)| *it == key);
+    let index = known.unwrap_or_else(|| {
+        all.push((key, Receiver::default()));
+        all.len() - 1
+    });
+    &mut all[index].1
 }
 
 /// The destinations of figures, and their clock. Any of them may be missing.
@@ -203,17 +194,19 @@ pub(super) fn pass_on(
     (report, store, time): Sinks<'_>,
 ) {
     let Some(mut all) = report else { return };
-    let warns = all.warnings;
-    let Some(entry) = all.entry(key) else { return };
-    let report = &mut entry.report;
-    report.note(arenas, is_over);
-    let Some(news) = entry.seen.look(report) else {
+    let all = &mut *all;
+    let Some(report) = all.arenas.iter_mut().find(|it| it.key == Some(key)) else {
         return;
     };
-    if warns {
-        entry.warned.warn(report, &news);
+    report.note(arenas, is_over);
+    let receiver = receiver(&mut all.receivers, key);
+    let Some(news) = receiver.seen.look(report) else {
+        return;
+    };
+    if all.warnings {
+        warn_of(&news, report, &mut receiver.told);
     }
-    if let Some((publisher, mut store)) = entry.publisher.as_mut().zip(store)
+    if let (Some(publisher), Some(mut store)) = (&mut receiver.publisher, store)
         && let Some(now) = now(time.as_deref())
     {
         publisher.publish(&news, now, &mut store);
@@ -228,6 +221,7 @@ impl FromWorld for FrameArenaReport {
             warnings: true,
             swapped: Vec::new(),
             arenas: Vec::new(),
+            receivers: Vec::new(),
         }
     }
 }
@@ -242,27 +236,16 @@ impl fmt::Debug for FrameArenaReport {
 }
 
 impl ArenaReport {
-    /// Creates a report without figures. The label is derived from the word for a period.
-    pub(super) fn new(
-        words: &str,
-        period: &str,
-        prefix: &str,
-        settings: &FrameArenaSettings,
-    ) -> Self {
+    /// Creates a report without figures for arenas with this name in words, e.g. `fixed step`.
+    pub(super) fn new(key: Key, name: &str, period: &str, settings: &FrameArenaSettings) -> Self {
         Self {
-            label: label_of(words),
-            prefix: prefix.to_owned(),
+            label: label_of(name),
+            prefix: prefix_of(name),
             settings: settings.clone(),
-            usage: FrameUsage::default(),
-            periods: 0,
-            totals: Figures::default(),
-            so_far: FrameUsage::default(),
-            periods_by_peak: vec![0; usize::BITS as usize + 1],
-            is_worker_refused: false,
-            lost_list_at: None,
+            key: Some(key),
             period: period.to_owned(),
-            frames: 0,
-            frames_so_far: 0,
+            periods_by_peak: vec![0; usize::BITS as usize + 1],
+            ..Self::default()
         }
     }
 
@@ -295,10 +278,6 @@ impl ArenaReport {
         self.usage.clone_from(arenas.usage());
         self.periods += 1;
         self.totals.merge(&self.usage.figures);
-        self.frames = mem::take(&mut self.frames_so_far);
-        if self.frames > 0 {
-            self.so_far = FrameUsage::default();
-        }
         // The class of the smallest power of two that is not below the peak.
         let class = match self.usage.peak_bytes {
             0 => 0,
@@ -307,12 +286,26 @@ impl ArenaReport {
         if let Some(count) = self.periods_by_peak.get_mut(class) {
             *count += 1;
         }
+        self.frames = mem::take(&mut self.frames_so_far);
+        if self.frames > 0 {
+            self.so_far = FrameUsage::default();
+        }
     }
 }
 
-/// The frame's arenas, and the prefix of their diagnostics.
-pub(super) const FRAME: Key = Key::Resource(TypeId::of::<FrameArenas>());
-pub(super) const FRAME_PREFIX: &str = "frame_arena";
+/// Returns the human-readable name: `Fixed step arenas` for `fixed step`.
+fn label_of(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(" arenas".chars()).collect()
+}
+
+/// Returns the prefix of the diagnostics: `fixed_step_arena` for `fixed step`. It is one part of a path, and
+/// easy to type.
+fn prefix_of(name: &str) -> String {
+    let name = name.replace(|letter: char| !letter.is_alphanumeric(), "_");
+    format!("{name}_arena")
+}
 
 /// The part of a report that a reader has seen.
 #[derive(Default)]
@@ -336,9 +329,10 @@ impl Seen {
     /// Returns the news, unless there are none.
     pub(crate) fn look<'a>(&mut self, report: &'a ArenaReport) -> Option<News<'a>> {
         let is_over = mem::replace(&mut self.periods, report.periods) != report.periods;
-        let usage = match is_over {
-            true => &report.usage,
-            false => &report.so_far,
+        let usage = if is_over {
+            &report.usage
+        } else {
+            &report.so_far
         };
         let (ended, running) = (report.totals.counts(), report.so_far.counts());
         let counts = [0, 1, 2].map(|index| ended[index] + running[index]);
@@ -353,17 +347,25 @@ impl Seen {
     }
 }
 
-/// Returns the report for a plugin that shows it. If there are no arenas in it, warns unless it `is_told`.
-pub(crate) fn report_for<'w>(
-    plugin: &str,
-    report: Option<Res<'w, FrameArenaReport>>,
-    is_told: &mut bool,
-) -> Option<Res<'w, FrameArenaReport>> {
-    let report = report.filter(|it| !it.arenas.is_empty());
-    if report.is_none() && !mem::replace(is_told, true) {
-        warn!("`{plugin}` finds no arenas to report: add `FrameArenaPlugin` as well");
+/// Returns the run condition of a plugin that shows the report: there are arenas in it. If there are none, it warns
+/// once.
+pub(crate) fn finds_arenas(
+    plugin: &'static str,
+) -> impl FnMut(Option<Res<FrameArenaReport>>, Local<bool>) -> bool + Clone {
+    move |report, mut is_told| {
+        let finds_some = report.is_some_and(|report| !report.arenas.is_empty());
+        if !finds_some && !mem::replace(&mut *is_told, true) {
+            warn!("`{plugin}` finds no arenas to report: add `FrameArenaPlugin` as well");
+        }
+        finds_some
     }
-    report
+}
+
+/// Returns a run condition: the interval has passed since the last run.
+pub(super) fn every(
+    interval: Duration,
+) -> impl FnMut(Option<Res<Time<Real>>>, Local<Option<Instant>>) -> bool + Clone {
+    move |time, mut last| is_due(&mut last, time.as_deref(), interval)
 }
 
 /// Returns the time at which the frame began, by Bevy's clock.

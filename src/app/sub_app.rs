@@ -4,11 +4,10 @@
 use std::borrow::Cow;
 
 use bevy_app::{App, AppLabel, InternedAppLabel, Plugin, SubApp};
-use bevy_ecs::change_detection::DetectChangesMut;
-use bevy_ecs::resource::Resource;
+use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemState;
 
-use super::pace::{prefix_of, words_of};
+use super::pace::words_of;
 use super::plugin::FrameArenaPlugin;
 use super::report::{ArenaReport, FrameArenaReport, Key, Sinks, pass_on};
 use crate::arenas::{FrameArenas, FrameLease, Outcome};
@@ -90,28 +89,23 @@ pub struct FrameArenaSubAppPlugin {
     /// the main world has [`LivesFor::ThreePeriods`](crate::LivesFor::ThreePeriods), it can read that
     /// generation as well; otherwise the generation counts as [`parked`](crate::FrameUsage::parked).
     pub frames: usize,
-    /// The [prefix](crate::FrameArenaPacePlugin::diagnostics_prefix) of the sub-app's diagnostics, which are in
-    /// the main world's store. Default: derived from its label, e.g. `render_arena` for `RenderApp`.
-    pub diagnostics_prefix: Option<Cow<'static, str>>,
+    /// The [name](crate::FrameArenaPacePlugin::name) of the sub-app's arenas in the main world's report and
+    /// diagnostics. Default: derived from its label, e.g. `render` for `RenderApp`.
+    pub name: Cow<'static, str>,
 }
 
 impl FrameArenaSubAppPlugin {
     /// Creates the plugin for the sub-app with this label.
     pub fn new(label: impl AppLabel) -> Self {
         let label = label.intern();
+        let words = words_of(&format!("{label:?}"));
         Self {
             label,
             settings: FrameArenaSettings::default(),
             frames: 1,
-            diagnostics_prefix: Some(prefix_of(&name_of(label)).into()),
+            name: words.trim_end_matches(" app").to_owned().into(),
         }
     }
-}
-
-/// Returns the name of a sub-app in words: `render` for `RenderApp`.
-fn name_of(label: InternedAppLabel) -> String {
-    let words = words_of(&format!("{label:?}"));
-    words.strip_suffix(" app").unwrap_or(&words).to_owned()
 }
 
 impl Plugin for FrameArenaSubAppPlugin {
@@ -124,21 +118,16 @@ impl Plugin for FrameArenaSubAppPlugin {
         if !app.get_sub_app(self.label).is_some_and(is_due) {
             return;
         }
-        if let Some(prefix) = &self.diagnostics_prefix {
-            let name = name_of(self.label);
-            let report = ArenaReport::new(&name, "frame", prefix, &self.settings);
-            FrameArenaReport::add(app.world_mut(), Key::SubApp(self.label), report);
-        }
+        let key = Key::SubApp(self.label);
+        let report = ArenaReport::new(key, &self.name, "frame", &self.settings);
+        FrameArenaReport::add(app.world_mut(), key, report);
         let mut sinks = SystemState::<Sinks>::new(app.world_mut());
-        let Some(sub_app) = app.get_sub_app_mut(self.label) else {
-            return;
-        };
+        let sub_app = app.sub_app_mut(self.label);
         let swaps_itself = sub_app.is_plugin_added::<FrameArenaPlugin>();
-        let (label, frames) = (self.label, self.frames);
+        let frames = self.frames;
         sub_app.insert_resource(ExtractedFrame::holding(frames));
-        if !sub_app.world().contains_resource::<FrameArenas>() {
-            sub_app.insert_resource(FrameArenas::new(self.settings.clone()));
-        }
+        let new = || FrameArenas::new(self.settings.clone());
+        sub_app.world_mut().get_resource_or_insert_with(new);
         let mut extract = sub_app.take_extract();
         sub_app.set_extract(move |main, sub| {
             // The previous lease ends here and not with commands that are applied later, because the next
@@ -151,7 +140,7 @@ impl Plugin for FrameArenaSubAppPlugin {
                     arenas.swap();
                 }
                 if let Ok(sinks) = sinks.get_mut(main) {
-                    pass_on(Key::SubApp(label), arenas, true, sinks);
+                    pass_on(key, arenas, true, sinks);
                 }
             }
             if let Some(extract) = &mut extract {
@@ -172,23 +161,21 @@ impl Plugin for FrameArenaSubAppPlugin {
 /// last. Handles of earlier frames do not resolve. With 2
 /// [`frames`](crate::FrameArenaSubAppPlugin::frames) in the plugin, handles of the previous frame resolve
 /// as well, e.g. for motion vectors, temporal effects, and lists made every other frame.
-#[derive(Resource, Debug)]
+#[derive(Resource, Debug, Default)]
 #[doc(alias = "render world")]
 pub struct ExtractedFrame {
     /// Newest first.
     leases: Vec<FrameLease>,
-    /// The maximum number of leases.
+    /// The maximum number of leases, but at least one.
     frames: usize,
 }
 
 impl ExtractedFrame {
     /// Creates an empty one that holds up to this many frames.
     pub(super) fn holding(frames: usize) -> Self {
-        Self {
-            // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
-            leases: Vec::new(),
-            frames: frames.max(1),
-        }
+        // No capacity is reserved: `frames` may be `usize::MAX`, for all frames.
+        let leases = Vec::new();
+        Self { leases, frames }
     }
 
     /// Leases the current frame, and ends the oldest lease if there are too many. Without arenas, all
@@ -201,7 +188,7 @@ impl ExtractedFrame {
         let lease = arenas.lease();
         let is_new = self.leases.first().map(FrameLease::stamp) != Some(lease.stamp());
         if is_new {
-            self.leases.truncate(self.frames - 1);
+            self.leases.truncate(self.frames.saturating_sub(1));
             self.leases.insert(0, lease);
         }
     }
@@ -229,31 +216,9 @@ impl ExtractedFrame {
         self.leases.first()
     }
 
-    /// Returns the lease on the frame in which a handle was made, if that frame is held.
-    ///
-    /// # Errors
-    /// The same as for [`resolve`](Self::resolve).
-    #[track_caller]
-    pub fn lease_of<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&FrameLease, HandleError> {
-        let mut leases = self.leases.iter();
-        match leases.find(|lease| lease.stamp() == handle.stamp()) {
-            Some(lease) => Ok(lease),
-            None => {
-                self.count_miss(Outcome::Handled, handle);
-                Err(self.why_not(handle))
-            }
-        }
-    }
-
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
         let last = self.lease().map(FrameLease::stamp);
-        HandleError::in_extracted(handle, last, self.frames)
-    }
-}
-
-impl Default for ExtractedFrame {
-    fn default() -> Self {
-        Self::holding(1)
+        HandleError::in_extracted(handle, last, self.frames.max(1))
     }
 }
 

@@ -47,7 +47,7 @@ impl Meter {
         let figures = arena.measure();
         arena
             .sites()
-            .end_period(figures.used_bytes, &mut self.usage.sites);
+            .end_period(Some(figures.used_bytes), &mut self.usage.sites);
         // A thread that asked for its arena but allocated nothing is not a worker of this period.
         if figures.peak_bytes > 0 {
             let line = self.line_of(thread, worker);
@@ -78,7 +78,7 @@ impl Meter {
     pub(super) fn end_period(&mut self, common: &Common) {
         let usage = &mut self.usage;
         usage.high_watermark_bytes = usage.high_watermark_bytes.max(usage.peak_bytes);
-        common.stale_sites.end_period(0, &mut usage.sites);
+        common.stale_sites.end_period(Some(0), &mut usage.sites);
         if common.misses.are_any() {
             let (lookups, panics, first) = common.misses.end_period();
             usage.figures.stale_lookups = lookups;

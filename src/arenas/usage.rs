@@ -75,10 +75,12 @@ pub struct WorkerUsage {
 }
 
 impl FrameUsage {
-    /// Raises the figures of memory and tasks that are not in `figures` to those of another period.
+    /// Raises the memory, the tasks and the numbers of workers and generations to those of another period.
     #[cfg(feature = "bevy")]
     pub(crate) fn raise(&mut self, other: &Self) {
         for (highest, figure) in [
+            (&mut self.figures.reserved_bytes, other.reserved_bytes),
+            (&mut self.active_workers, other.active_workers),
             (&mut self.kept_bytes, other.kept_bytes),
             (&mut self.task_arenas, other.task_arenas),
             (&mut self.task_results, other.task_results),

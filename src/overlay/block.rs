@@ -2,17 +2,18 @@
 #![forbid(unsafe_code)]
 
 use bevy_color::Color;
-use bevy_ui::prelude::{AlignItems, Node};
+use bevy_ui::prelude::*;
 
 use super::graph::{self, History};
 use super::parts::{
     FAINT_TEXT, LETTER_EM, LINE_LETTERS, PEAK, Painter, RESERVED, USED, WARNING_TEXT, WIDTH_EM,
     display, percent,
 };
-use super::workers::{self, ShortName};
+use super::workers;
 use crate::app::{ArenaReport, Bytes, Kind, Problem};
 use crate::arenas::FrameUsage;
 use crate::error::Count;
+use crate::figures::Figures;
 use crate::sites;
 
 /// The number of problems shown at once: for the frame's arenas, and for others.
@@ -62,6 +63,7 @@ pub(super) fn draw(
             draw_sites(painter, &report.usage);
         }
     }
+    let (sum, seconds) = (history.sum(), graph::seconds(painter.config));
     let mut problems = history.problems();
     for index in 0..PROBLEMS[usize::from(!is_first)] {
         let problem = problems.next();
@@ -69,7 +71,7 @@ pub(super) fn draw(
             let name = format_args!("problems/{index}/{part}");
             painter.line(name, LINE_LETTERS, WARNING_TEXT, text);
         };
-        line("what", problem.map(|problem| what(problem, history)));
+        line("what", problem.map(|problem| what(problem, &sum, seconds)));
         line("cure", problem.map(|problem| format!("  {}", problem.cure)));
     }
 }
@@ -82,29 +84,22 @@ fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>
         None => ("highest", usage.high_watermark_bytes),
     };
     let numbers = [
-        ("used", usage.used_bytes, whole, 13.0, USED),
-        ("peak", usage.peak_bytes, whole, 13.0, PEAK),
-        (
-            "reserved",
-            usage.reserved_bytes,
-            budget.unwrap_or(0),
-            17.0,
-            RESERVED,
-        ),
+        ("used", usage.used_bytes, 13.0, USED),
+        ("peak", usage.peak_bytes, 13.0, PEAK),
+        ("reserved", usage.reserved_bytes, 17.0, RESERVED),
     ];
+    let is_in_bar = |word| word != "reserved" || budget.is_some();
     painter.row(|row| {
-        for (word, bytes, whole, letters, color) in numbers {
+        for (word, bytes, letters, color) in numbers {
             let cell = Node {
                 align_items: AlignItems::Center,
                 column_gap: row.px(0.3),
                 flex_shrink: 0.0,
                 ..Node::default()
             };
-            let cell = row.part("number", cell, Color::NONE);
-            row.inside(cell, |cell| {
-                let is_in_bar = word != "reserved" || whole > 0;
+            row.group("number", cell, Color::NONE, |cell| {
                 let square = Node {
-                    display: display(is_in_bar),
+                    display: display(is_in_bar(word)),
                     ..cell.fixed(0.8, 0.8)
                 };
                 cell.part("square", square, color);
@@ -116,7 +111,8 @@ fn draw_numbers(painter: &mut Painter, usage: &FrameUsage, budget: Option<usize>
     painter.row(|row| {
         row.bar(WIDTH_EM - WHOLE_LETTERS * LETTER_EM - 0.5, |bar| {
             // The last one is in front of the others.
-            for (word, bytes, whole, _, color) in numbers.into_iter().rev() {
+            for (word, bytes, _, color) in numbers.into_iter().rev() {
+                let bytes = if is_in_bar(word) { bytes } else { 0 };
                 bar.fill(word, percent(bytes, whole), color);
             }
         });
@@ -172,16 +168,12 @@ fn draw_sites(painter: &mut Painter, usage: &FrameUsage) {
 }
 
 /// Returns a problem in short; the log has the full text.
-fn what(problem: &Problem, history: &History) -> String {
-    let (sum, seconds, short) = (history.sum(), history.seconds(), &problem.short);
+fn what(problem: &Problem, sum: &Figures, seconds: f32) -> String {
+    let short = &problem.short;
     let (refusals, panics) = (sum.refusals, sum.stale_panics);
     match problem.kind {
         Kind::Refused => format!("! REFUSED {refusals} in {seconds:.0} s: {short}"),
         Kind::Stale => format!("! STALE {panics} panics in {seconds:.0} s{short}"),
-        Kind::NearLimit => {
-            let worker = problem.worker.as_deref().unwrap_or_default();
-            format!("! ABOVE 90 %: {} {short}", ShortName::of(worker))
-        }
-        Kind::Parked | Kind::OldTask | Kind::LostList => format!("! {short}"),
+        _ => format!("! {short}"),
     }
 }

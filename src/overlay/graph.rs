@@ -1,13 +1,13 @@
 //! The figures of the last seconds, and their graph.
 #![forbid(unsafe_code)]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
-use std::time::Duration;
 
 use bevy_color::Color;
-use bevy_ui::prelude::{AlignItems, FlexDirection, JustifyContent, Node, Overflow, UiRect, Val};
+use bevy_ui::prelude::*;
 
+use super::FrameArenaOverlayConfig;
 use super::parts::{FAINT_TEXT, LETTER_EM, Painter, TRACK, USED, WIDTH_EM, percent};
 use crate::app::{ArenaReport, Bytes, Kind, Problem, Seen, problems_in};
 use crate::figures::Figures;
@@ -22,58 +22,40 @@ pub(super) struct History {
     slots: VecDeque<Figures>,
     /// The slot that is being filled.
     open: Figures,
-    /// The time that a slot covers.
-    interval: Duration,
     seen: Seen,
     /// The number of periods that had ended at the last update.
     shown_periods: u64,
     /// The last problem of each kind, and its age in slots.
-    problems: Vec<(Problem, usize)>,
+    problems: BTreeMap<Kind, (Problem, usize)>,
 }
 
 impl History {
-    /// Creates a history that starts now.
-    pub(super) fn since(report: &ArenaReport) -> Self {
-        let mut history = Self::default();
-        history.seen.look(report);
-        history
-    }
-
     /// Records the new figures, if there are any.
     pub(super) fn note(&mut self, report: &ArenaReport) {
         let Some(news) = self.seen.look(report) else {
             return;
         };
         self.open.merge(&news.figures);
-        // Other kinds are not of the last seconds, and have no room.
         let known = &self.problems;
         let is_wanted = |kind: Kind| {
-            let is_in_slot = known.iter().any(|(it, age)| it.kind == kind && *age == 0);
-            kind <= Kind::NearLimit && !is_in_slot
+            // Other kinds are not of the last seconds, and have no room. The first one of a slot is kept.
+            kind <= Kind::NearLimit && known.get(&kind).is_none_or(|(_, age)| *age > 0)
         };
-        for problem in problems_in(&news, report, |kind, _| is_wanted(kind)) {
-            let mut known = self.problems.iter_mut();
-            match known.find(|(it, _)| it.kind == problem.kind) {
-                // The first one of a slot is kept.
-                Some((_, 0)) => {}
-                Some(known) => *known = (problem, 0),
-                None => self.problems.push((problem, 0)),
-            }
+        for problem in problems_in(&news, report, is_wanted) {
+            self.problems.insert(problem.kind, (problem, 0));
         }
-        self.problems.sort_by_key(|(problem, _)| problem.kind);
     }
 
     /// Ends a slot.
-    pub(super) fn end_slot(&mut self, interval: Duration) {
-        self.interval = interval;
+    pub(super) fn end_slot(&mut self) {
         if self.slots.len() == SLOTS {
             self.slots.pop_front();
         }
         self.slots.push_back(mem::take(&mut self.open));
-        for (_, age) in &mut self.problems {
+        self.problems.retain(|_, (_, age)| {
             *age += 1;
-        }
-        self.problems.retain(|(_, age)| *age <= SLOTS);
+            *age <= SLOTS
+        });
     }
 
     /// Returns whether the running period is to be shown: it has used memory, and none has ended since the last
@@ -90,15 +72,15 @@ impl History {
         sum
     }
 
-    /// Returns the time that all slots cover.
-    pub(super) fn seconds(&self) -> f32 {
-        self.interval.as_secs_f32() * SLOTS as f32
-    }
-
     /// Returns the last problem of each kind.
     pub(super) fn problems(&self) -> impl Iterator<Item = &Problem> {
-        self.problems.iter().map(|(problem, _)| problem)
+        self.problems.values().map(|(problem, _)| problem)
     }
+}
+
+/// Returns the time that all slots cover.
+pub(super) fn seconds(config: &FrameArenaOverlayConfig) -> f32 {
+    config.refresh_interval.as_secs_f32() * SLOTS as f32
 }
 
 const HEIGHT_EM: f32 = 4.0;
@@ -118,16 +100,14 @@ pub(super) fn draw(painter: &mut Painter, history: &History) {
         overflow: Overflow::clip(),
         ..painter.fixed(WIDTH_EM, HEIGHT_EM)
     };
-    let row = painter.part("graph", row, Color::NONE);
-    painter.inside(row, |row| {
+    painter.group("graph", row, Color::NONE, |row| {
         let axis = Node {
             flex_direction: FlexDirection::Column,
             justify_content: JustifyContent::SpaceBetween,
             height: Val::Percent(100.0),
             ..Node::default()
         };
-        let axis = row.part("axis", axis, Color::NONE);
-        row.inside(axis, |axis| {
+        row.group("axis", axis, Color::NONE, |axis| {
             axis.line("graph/top", AXIS_LETTERS, FAINT_TEXT, Some(Bytes(scale)));
             axis.free_text("caption", FAINT_TEXT, "0");
         });
@@ -137,8 +117,7 @@ pub(super) fn draw(painter: &mut Painter, history: &History) {
             height: Val::Percent(100.0),
             ..Node::default()
         };
-        let plot = row.part("plot", plot, TRACK);
-        row.inside(plot, |plot| {
+        row.group("plot", plot, TRACK, |plot| {
             // The newest slot is at the right.
             let empty = SLOTS - history.slots.len();
             for column in 0..SLOTS {
@@ -149,7 +128,7 @@ pub(super) fn draw(painter: &mut Painter, history: &History) {
         });
     });
     painter.row(|row| {
-        let start = format_args!("{:.0} s ago", history.seconds());
+        let start = format_args!("{:.0} s ago", seconds(row.config));
         row.line("graph/start", AXIS_LETTERS + 3.0, FAINT_TEXT, Some(start));
         row.free_text("caption", FAINT_TEXT, "columns: used, lines: peak");
         row.free_text("caption", FAINT_TEXT, "now");
@@ -165,14 +144,13 @@ fn draw_column(plot: &mut Painter, column: usize, slot: &Figures, scale: usize) 
         justify_content: JustifyContent::End,
         ..Node::default()
     };
-    let name = format_args!("graph/{column}/peak");
-    let peak = plot.part(name, peak, Color::NONE);
     let used = Node {
         width: Val::Percent(100.0),
         height: Val::Percent(percent(slot.used_bytes, slot.peak_bytes)),
         ..Node::default()
     };
-    plot.inside(peak, |peak| {
-        peak.part(format_args!("graph/{column}/used"), used, USED);
+    let name = format_args!("graph/{column}");
+    plot.group(format_args!("{name}/peak"), peak, Color::NONE, |peak| {
+        peak.part(format_args!("{name}/used"), used, USED);
     });
 }

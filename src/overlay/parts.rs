@@ -1,19 +1,14 @@
 //! The parts of the window: rows, texts and bars.
 #![forbid(unsafe_code)]
 
-use std::fmt::{Display, Write};
-use std::mem;
+use std::{fmt, mem};
 
 use bevy_color::Color;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
-use bevy_picking::Pickable;
-use bevy_text::{Justify, LineBreak, TextColor, TextLayout};
-use bevy_ui::ComputedNode;
-use bevy_ui::prelude::{
-    AlignItems, BackgroundColor, BorderColor, Display as Layout, FlexDirection, JustifyContent,
-    Node, Overflow, PositionType, Text, Val,
-};
+use bevy_picking::prelude::*;
+use bevy_text::prelude::*;
+use bevy_ui::prelude::*;
 
 use super::FrameArenaOverlayConfig;
 
@@ -57,7 +52,6 @@ pub(super) struct Parts<'w, 's> {
     nodes: Query<'w, 's, (&'static mut Node, &'static mut BackgroundColor)>,
     texts: Query<'w, 's, &'static mut Text>,
     sizes: Query<'w, 's, &'static ComputedNode>,
-    buffer: Local<'s, String>,
 }
 
 /// Describes the window: each call spawns the next part, or updates it if it exists.
@@ -103,7 +97,7 @@ impl Painter<'_, '_, '_> {
     }
 
     /// Adds a part that may contain others.
-    pub(super) fn part(&mut self, name: impl Display, node: Node, color: Color) -> Entity {
+    pub(super) fn part(&mut self, name: impl fmt::Display, node: Node, color: Color) -> Entity {
         let color = BackgroundColor(color);
         let known = self.parts.get(self.count).copied();
         self.count += 1;
@@ -125,11 +119,19 @@ impl Painter<'_, '_, '_> {
         entity
     }
 
-    /// Adds parts inside of another one.
-    pub(super) fn inside(&mut self, part: Entity, contents: impl FnOnce(&mut Self)) {
+    /// Adds a part with others inside of it.
+    pub(super) fn group(
+        &mut self,
+        name: impl fmt::Display,
+        node: Node,
+        color: Color,
+        contents: impl FnOnce(&mut Self),
+    ) -> Entity {
+        let part = self.part(name, node, color);
         let parent = mem::replace(&mut self.parent, part);
         contents(self);
         self.parent = parent;
+        part
     }
 
     /// Adds a row of parts side by side.
@@ -139,66 +141,50 @@ impl Painter<'_, '_, '_> {
             justify_content: JustifyContent::SpaceBetween,
             ..self.fixed(WIDTH_EM, LINE_EM)
         };
-        let row = self.part("row", node, Color::NONE);
-        self.inside(row, contents);
+        self.group("row", node, Color::NONE, contents);
     }
 
     /// Adds a text.
     pub(super) fn text(
         &mut self,
-        name: impl Display,
+        name: impl fmt::Display,
         node: Node,
         color: Color,
-        text: impl Display,
+        text: impl fmt::Display,
     ) {
-        let is_new = self.count == self.parts.len();
         let entity = self.part(name, node, Color::NONE);
-        let Parts {
-            commands,
-            texts,
-            buffer,
-            ..
-        } = &mut *self.world;
-        buffer.clear();
-        // Writing to a string does not fail.
-        let _ = write!(buffer, "{text}");
-        if is_new {
-            let text = (
-                Text::new(buffer.clone()),
-                self.config.font(),
-                TextColor(color),
-                TextLayout::new(Justify::Left, LineBreak::NoWrap),
-            );
-            commands.entity(entity).insert(text);
-        } else if let Ok(mut shown) = texts.get_mut(entity)
-            && shown.0 != **buffer
-        {
-            shown.0.clone_from(buffer);
+        let text = Text::new(text.to_string());
+        if let Ok(mut shown) = self.world.texts.get_mut(entity) {
+            shown.set_if_neq(text);
+            return;
         }
+        let font = self.config.text_config.clone();
+        let font = font.with_font_size(self.config.em());
+        let layout = TextLayout::new(Justify::Left, LineBreak::NoWrap);
+        let text = (text, font, TextColor(color), layout);
+        self.world.commands.entity(entity).insert(text);
     }
 
     /// Adds a text of at most `letters` letters, or hides it if there is none. Its size does not depend on its
     /// content.
     pub(super) fn line(
         &mut self,
-        name: impl Display,
+        name: impl fmt::Display,
         letters: f32,
         color: Color,
-        text: Option<impl Display>,
+        text: Option<impl fmt::Display>,
     ) {
         let node = Node {
             overflow: Overflow::clip(),
             display: display(text.is_some()),
             ..self.fixed(letters * LETTER_EM, LINE_EM)
         };
-        match text {
-            Some(text) => self.text(name, node, color, text),
-            None => self.text(name, node, color, ""),
-        }
+        let text = text.map_or(String::new(), |text| text.to_string());
+        self.text(name, node, color, text);
     }
 
     /// Adds a text that is as wide as its content. At the end of a row, its right end does not move.
-    pub(super) fn free_text(&mut self, name: &str, color: Color, text: impl Display) {
+    pub(super) fn free_text(&mut self, name: &str, color: Color, text: impl fmt::Display) {
         let node = Node {
             height: self.px(LINE_EM),
             ..Node::default()
@@ -207,7 +193,7 @@ impl Painter<'_, '_, '_> {
     }
 
     /// Adds a filled part of a bar.
-    pub(super) fn fill(&mut self, name: impl Display, percent: f32, color: Color) {
+    pub(super) fn fill(&mut self, name: impl fmt::Display, percent: f32, color: Color) {
         let node = Node {
             position_type: PositionType::Absolute,
             height: Val::Percent(100.0),
@@ -220,23 +206,23 @@ impl Painter<'_, '_, '_> {
     /// Adds the track of a bar, with its filled parts.
     pub(super) fn bar(&mut self, width_em: f32, fills: impl FnOnce(&mut Self)) {
         let track = self.fixed(width_em, 0.7);
-        let track = self.part("track", track, TRACK);
-        self.inside(track, fills);
+        self.group("track", track, TRACK, fills);
     }
 
-    /// Returns the height of a part in the last layout, in logical pixels; `None` before the first one.
-    pub(super) fn height_of(&self, part: Entity) -> Option<f32> {
-        let node = self.world.sizes.get(part).ok()?;
+    /// Returns the height of the next part in the last layout, in logical pixels; `None` before the first one.
+    pub(super) fn next_height(&self) -> Option<f32> {
+        let node = self.world.sizes.get(*self.parts.get(self.count)?).ok()?;
         let height = node.size().y * node.inverse_scale_factor();
         (height > 0.0).then_some(height)
     }
 }
 
 /// Returns whether a part is in the layout.
-pub(super) fn display(is_shown: bool) -> Layout {
-    match is_shown {
-        true => Layout::Flex,
-        false => Layout::None,
+pub(super) fn display(is_shown: bool) -> Display {
+    if is_shown {
+        Display::Flex
+    } else {
+        Display::None
     }
 }
 

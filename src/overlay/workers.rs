@@ -1,16 +1,13 @@
 //! The workers, four in a row, and the short names of their threads.
 #![forbid(unsafe_code)]
 
-use std::fmt;
-
 use bevy_color::Color;
-use bevy_tasks::{AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool};
-use bevy_ui::prelude::{AlignContent, FlexWrap, Node, Overflow, PositionType, Val};
+use bevy_ui::prelude::*;
 
 use super::parts::{
     FAINT_TEXT, LETTER_EM, LINE_EM, Painter, TRACK, USED, WARNING, WIDTH_EM, percent,
 };
-use crate::app::{ArenaReport, Bytes, is_near};
+use crate::app::{ArenaReport, Bytes, is_near, parts_of, short_name};
 
 /// Workers in a row.
 const IN_A_ROW: usize = 4;
@@ -30,15 +27,6 @@ const CELL_LETTERS: f32 = 13.0;
 /// The maximum number of places for workers.
 const MAX_PLACES: usize = 64 * IN_A_ROW;
 
-/// Returns the number of places: for all threads of the task pools, for the main and the render thread,
-/// and for the rest.
-fn default_places() -> usize {
-    let pools = ComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
-        + AsyncComputeTaskPool::try_get().map_or(0, |pool| pool.thread_num())
-        + IoTaskPool::try_get().map_or(0, |pool| pool.thread_num());
-    (pools + 3).clamp(2 * IN_A_ROW, 17 * IN_A_ROW)
-}
-
 /// Describes a cell for each worker. Its bar shows the worker's peak as a part of its limit, or of its blocks if
 /// there is no limit. On a low screen the grid has fewer rows.
 pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
@@ -48,7 +36,7 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
         let sum = format_args!("sum {}", Bytes(usage.peak_bytes));
         row.free_text("workers/sum", row.config.text_color, sum);
     });
-    let places = painter.config.worker_places.unwrap_or_else(default_places);
+    let places = painter.config.worker_places;
     // Each place has nodes of its own, and no screen has room for more.
     let rows = places.min(MAX_PLACES).div_ceil(IN_A_ROW).max(1);
     let grid = Node {
@@ -62,27 +50,26 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
         row_gap: painter.px(GAP_EM),
         ..painter.fixed(WIDTH_EM, rows as f32 * ROW_EM)
     };
-    let grid = painter.part("workers", grid, Color::NONE);
     // The rows that have room on the screen. The layout rounds to whole pixels.
-    let room = painter.height_of(grid).map_or(rows, |pixels| {
+    let room = painter.next_height().map_or(rows, |pixels| {
         let rows_with_room = (pixels + 1.0) / (ROW_EM * painter.config.em());
         (rows_with_room as usize).clamp(1, rows)
     });
     let busy = usage.workers.iter();
     let busy = busy.filter(|worker| worker.idle_periods <= IDLE_FRAMES);
-    let mut busy: Vec<_> = busy.map(|it| (ShortName::of(&it.name), it)).collect();
-    busy.sort_unstable_by_key(|&(name, _)| name);
+    let mut busy: Vec<_> = busy.collect();
+    busy.sort_unstable_by_key(|it| parts_of(&it.name));
     // All in their own cells, or the last cell for the rest.
     let shown = match usage.workers.len() <= room * IN_A_ROW {
         true => busy.len(),
         false => busy.len().min(room * IN_A_ROW - 1),
     };
     let (busy, others) = busy.split_at(shown);
-    let others_bytes: usize = others.iter().map(|(_, worker)| worker.peak_bytes).sum();
+    let others_bytes: usize = others.iter().map(|worker| worker.peak_bytes).sum();
     let rest = usage.workers.len() - shown;
-    painter.inside(grid, |grid| {
+    painter.group("workers", grid, Color::NONE, |grid| {
         for place in 0..rows * IN_A_ROW {
-            let Some(&(name, worker)) = busy.get(place) else {
+            let Some(worker) = busy.get(place) else {
                 let text = match others_bytes {
                     _ if place > shown || rest == 0 => None,
                     0 => Some(format!("+{rest} idle")),
@@ -94,7 +81,7 @@ pub(super) fn draw(painter: &mut Painter, report: &ArenaReport) {
             let (peak, held) = (worker.peak_bytes, worker.held_bytes);
             let warns = limit.is_some_and(|bytes| is_near(worker, bytes));
             let (mark, color) = if warns { ("!", WARNING) } else { ("", USED) };
-            let text = format!("{mark}{name} {}", Bytes(peak));
+            let text = format!("{mark}{} {}", short_name(&worker.name), Bytes(peak));
             let part = percent(peak, limit.unwrap_or(held));
             draw_cell(grid, place, Some(text), part, color);
         }
@@ -109,9 +96,8 @@ fn draw_cell(grid: &mut Painter, place: usize, text: Option<String>, part: f32, 
         ..grid.fixed((WIDTH_EM - gaps) / IN_A_ROW as f32 - 0.01, LINE_EM)
     };
     let track_color = text.as_ref().map_or(Color::NONE, |_| TRACK);
-    let track = grid.part("cell", track, track_color);
-    let name = format_args!("workers/{place}");
-    grid.inside(track, |cell| {
+    grid.group("cell", track, track_color, |cell| {
+        let name = format_args!("workers/{place}");
         cell.fill(name, part, color);
         let over_the_bar = Node {
             position_type: PositionType::Absolute,
@@ -122,46 +108,4 @@ fn draw_cell(grid: &mut Painter, place: usize, text: Option<String>, part: f32, 
         let color = cell.config.text_color;
         cell.text(name, over_the_bar, color, text.unwrap_or_default());
     });
-}
-
-/// The maximum number of letters in a short name, with its number: the bytes need the rest of a cell.
-const MAX_LETTERS: usize = 4;
-
-/// The name of a thread: `C3` for `Compute Task Pool (3)`. Names without a number are ordered first, then
-/// the pools, each by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ShortName<'a> {
-    has_number: bool,
-    pool: &'a str,
-    number: u32,
-}
-
-impl<'a> ShortName<'a> {
-    pub(super) fn of(thread: &'a str) -> Self {
-        let numbered = thread.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
-        let numbered = numbered.and_then(|(pool, number)| Some((pool, number.parse().ok()?)));
-        let (pool, number) = numbered.unwrap_or((thread, 0));
-        Self {
-            has_number: numbered.is_some(),
-            pool: match pool {
-                "Compute Task Pool" => "C",
-                "Async Compute Task Pool" => "A",
-                "IO Task Pool" => "IO",
-                other => other,
-            },
-            number,
-        }
-    }
-}
-
-impl fmt::Display for ShortName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pool, number, .. } = self;
-        if !self.has_number {
-            return write!(f, "{pool:.MAX_LETTERS$}");
-        }
-        let digits = number.checked_ilog10().map_or(1, |it| it as usize + 1);
-        let letters = MAX_LETTERS.saturating_sub(digits).max(1);
-        write!(f, "{pool:.letters$}{number}")
-    }
 }

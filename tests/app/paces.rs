@@ -288,25 +288,26 @@ fn each_pace_has_its_own_settings_label_and_figures() {
         FrameArenaPacePlugin::<AiTick>::at_start_of(Tick),
         FrameArenaPlugin::default(),
         FrameArenaPacePlugin {
-            label: "the level".into(),
-            diagnostics_prefix: Some("world".into()),
+            name: "the world".into(),
             settings: FrameArenaSettings {
                 lives_for: LivesFor::ThreePeriods,
                 ..Default::default()
             },
             ..FrameArenaPacePlugin::<Level>::by_hand()
         },
-        FrameArenaPacePlugin {
-            diagnostics_prefix: None,
-            ..FrameArenaPacePlugin::fixed_step()
-        },
+        FrameArenaPacePlugin::fixed_step(),
     ));
     let of_level = app.world().resource::<ArenasOf<Level>>();
     of_level.local().alloc_slice_fill_copy(1 << 20, 0_u8);
     assert_eq!(of_level.settings().lives_for, LivesFor::ThreePeriods);
     let of_tick = app.world().resource::<ArenasOf<AiTick>>();
     of_tick.local().alloc_slice_fill_copy(2 << 20, 0_u8);
-    let used = |app: &App| (value(app, "ai_tick_arena/used"), value(app, "world/used"));
+    let used = |app: &App| {
+        (
+            value(app, "ai_tick_arena/used"),
+            value(app, "the_world_arena/used"),
+        )
+    };
     assert_eq!(used(&app), (None, None));
     app.update();
     assert_eq!(used(&app), (Some(2.0), Some(1.0)), "so far");
@@ -316,9 +317,9 @@ fn each_pace_has_its_own_settings_label_and_figures() {
     app.world_mut().run_system_cached(end).unwrap();
     app.world_mut().run_schedule(FixedMain);
     assert_eq!(value(&app, "ai_tick_arena/used"), Some(2.0));
-    assert_eq!(value(&app, "world/used"), Some(1.0));
+    assert_eq!(value(&app, "the_world_arena/used"), Some(1.0));
     assert_eq!(value(&app, "frame_arena/used"), Some(0.0));
-    assert_eq!(value(&app, "fixed_step_arena/used"), None);
+    assert_eq!(value(&app, "fixed_step_arena/used"), Some(0.0));
 
     let report = app.world().resource::<FrameArenaReport>().iter();
     let names: Vec<_> = report.map(|it| (&*it.label, &*it.prefix)).collect();
@@ -327,7 +328,8 @@ fn each_pace_has_its_own_settings_label_and_figures() {
         [
             ("Frame arenas", "frame_arena"),
             ("Ai tick arenas", "ai_tick_arena"),
-            ("The level arenas", "world"),
+            ("The world arenas", "the_world_arena"),
+            ("Fixed step arenas", "fixed_step_arena"),
         ]
     );
 }
@@ -337,17 +339,25 @@ fn names_of_types_become_words_and_prefixes() {
     struct AITick;
     struct Wave2Boss<T>(T);
     struct Öl;
-    fn names<P: 'static>() -> [String; 2] {
+    fn names<P: 'static>() -> [String; 3] {
         let plugin = FrameArenaPacePlugin::<P>::by_hand();
-        [plugin.label, plugin.diagnostics_prefix.unwrap()].map(Into::into)
+        let name = plugin.name.to_string();
+        let mut app = App::new();
+        app.add_plugins(plugin);
+        let report = app.world().resource::<FrameArenaReport>();
+        let arenas = report.iter().next().expect("it is in the report");
+        [name, arenas.label.clone(), arenas.prefix.clone()]
     }
-    assert_eq!(names::<AITick>(), ["aitick", "aitick_arena"]);
+    assert_eq!(
+        names::<AITick>(),
+        ["aitick", "Aitick arenas", "aitick_arena"]
+    );
     assert_eq!(
         names::<Wave2Boss<Level>>(),
-        ["wave2 boss", "wave2_boss_arena"]
+        ["wave2 boss", "Wave2 boss arenas", "wave2_boss_arena"]
     );
-    assert_eq!(names::<Öl>(), ["öl", "öl_arena"]);
-    assert_eq!(names::<()>(), ["()", "___arena"]);
+    assert_eq!(names::<Öl>(), ["öl", "Öl arenas", "öl_arena"]);
+    assert_eq!(names::<()>(), ["()", "() arenas", "___arena"]);
 }
 
 #[test]

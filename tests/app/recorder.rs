@@ -284,10 +284,10 @@ fn the_settings_of_a_level_keep_what_its_plugin_set() {
         level,
         ", after 2 periods: 1 worker, 1 generation, up to 8.0 KiB reserved. The busiest worker took 1000 B.
 // Periods by peak: 2 up to 1.0 KiB
+// Nothing was kept for a later period.
 settings: FrameArenaSettings {
     budget_bytes: Some(16 << 10),
     trim_after_periods: Some(0),
-    // Nothing was kept for a later period.
     lives_for: LivesFor::OnePeriod,
     ..Default::default()
 },
@@ -571,11 +571,11 @@ fn fields_of(table: &str) -> Vec<Vec<String>> {
 #[test]
 fn names_of_any_kind_stay_in_their_fields() {
     struct Level;
-    let prefix = "le,vel\n0.000,forged,all,all,1,1,1,1,0,0,0,0,0,0";
+    let name = "le,vel\n0.000,forged,all,all,1,1,1,1,0,0,0,0,0,0";
     let threads = ["a \"b\"\n0.000,forged", "c\rd", "e,f"];
     let mut app = app(Default::default(), Default::default());
     app.add_plugins(FrameArenaPacePlugin::<Level> {
-        diagnostics_prefix: Some(prefix.into()),
+        name: name.into(),
         ..FrameArenaPacePlugin::at_start_of(Update)
     });
     for _ in 0..4 {
@@ -592,7 +592,7 @@ fn names_of_any_kind_stay_in_their_fields() {
     assert!(rows.iter().all(|row| row[1] != "forged"), "{table}");
     let workers = rows
         .iter()
-        .filter(|row| row[1] == prefix && row[2] == "worker");
+        .filter(|row| row[1].starts_with("le_vel_") && row[2] == "worker");
     let mut workers: Vec<_> = workers.map(|row| &*row[3]).collect();
     workers.sort_unstable();
     workers.dedup();

@@ -360,7 +360,7 @@ fn two_sub_apps_of_one_prefix_do_not_mix_their_figures() {
             FrameArenaPlugin::default(),
             FrameArenaSubAppPlugin::new(RenderApp),
             FrameArenaSubAppPlugin {
-                diagnostics_prefix: Some("render_arena".into()),
+                name: "render".into(),
                 ..FrameArenaSubAppPlugin::new(AudioApp)
             },
         ));

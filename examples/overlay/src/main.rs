@@ -90,6 +90,8 @@ fn main() -> AppExit {
         FrameArenaOverlayPlugin {
             config: FrameArenaOverlayConfig {
                 details: has("--details"),
+                // A cell for each of them, for the other pools, and for the main and the render thread.
+                worker_places: workers.max(4) + 4,
                 ..default()
             },
         },

@@ -113,7 +113,7 @@ impl Stack {
             // SAFETY: slots live as long as their stack, and no guard has one.
             let arena = &unsafe { slot.as_ref() }.arena;
             sum += arena.high_watermark_bytes();
-            arena.sites().end_scratch_period(sites);
+            arena.sites().end_period(None, sites);
         });
         sum - self.high_watermark_bytes.replace(sum)
     }

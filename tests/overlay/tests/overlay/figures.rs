@@ -134,7 +134,7 @@ fn a_thousand_random_frames_are_shown_as_they_were() {
         ..Default::default()
     };
     let config = FrameArenaOverlayConfig {
-        worker_places: Some(PLACES),
+        worker_places: PLACES,
         ..with_details()
     };
     let mut app = app(settings, config);
@@ -179,7 +179,7 @@ fn idle_workers_are_folded_and_come_back() {
 #[test]
 fn workers_have_short_names_in_the_order_of_their_numbers() {
     let config = FrameArenaOverlayConfig {
-        worker_places: Some(PLACES),
+        worker_places: PLACES,
         ..with_details()
     };
     let mut app = app(FrameArenaSettings::default(), config);
@@ -525,7 +525,7 @@ fn settings_of_any_size_are_accepted() {
 #[test]
 fn places_without_end_are_bounded() {
     let config = FrameArenaOverlayConfig {
-        worker_places: Some(usize::MAX),
+        worker_places: usize::MAX,
         ..with_details()
     };
     let mut app = app(FrameArenaSettings::default(), config);

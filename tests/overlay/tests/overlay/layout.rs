@@ -82,7 +82,7 @@ fn it_is_at_the_upper_right_clear_of_the_fps() {
 #[test]
 fn sixty_four_workers_are_inside_the_screen() {
     let config = FrameArenaOverlayConfig {
-        worker_places: Some(68),
+        worker_places: 68,
         details: true,
         ..Default::default()
     };
@@ -106,7 +106,7 @@ fn sixty_four_workers_are_inside_the_screen() {
 fn on_a_low_screen_the_workers_without_room_share_a_cell() {
     let size = UVec2::new(640, 360);
     let config = FrameArenaOverlayConfig {
-        worker_places: Some(68),
+        worker_places: 68,
         details: true,
         ..Default::default()
     };
@@ -146,7 +146,7 @@ fn on_a_low_screen_nothing_overlaps() {
         ..Default::default()
     };
     let config = FrameArenaOverlayConfig {
-        worker_places: Some(68),
+        worker_places: 68,
         details: true,
         ..Default::default()
     };
