@@ -14,16 +14,16 @@ use std::cell::Cell;
 use std::fmt;
 use std::iter::successors;
 use std::marker::PhantomData;
-use std::mem::needs_drop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use self::batch::Batch;
 use self::batch::{Kind, Segment};
 pub use self::cell_map::CellMap;
 pub use self::cells::Cells;
-pub use self::gather::GatherInto;
+use self::gather::Elements;
+pub use self::share::GatherInto;
 use super::FrameArenas;
 use super::linked::Linked;
 use crate::arena::FrameArena;
@@ -75,8 +75,8 @@ use crate::panics::FirstPanic;
 /// ```
 ///
 /// # Panics
-/// Each method panics with the text of the [`ArenaError`] if memory is refused, and `try_` twins return the
-/// error. Elements that the method takes are dropped first.
+/// Each method panics with the text of the [`ArenaError`] if memory is refused. Elements that the method takes are
+/// dropped first.
 #[doc(alias = "parallel")]
 #[doc(alias = "par_iter")]
 pub struct FrameCollector<'a, T: Send> {
@@ -134,13 +134,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch(&self) -> Batch<'_, T> {
-        or_fail(self.try_batch())
-    }
-
-    /// Starts a batch as [`batch`](Self::batch) does, or returns an error.
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
-        Ok(Batch::new(self.try_register(Kind::Any)?))
+        Batch::new(or_fail(self.try_register(Kind::Any)))
     }
 
     /// Starts a batch with a number. In the list, batches come in the order of their numbers: no key is needed,
@@ -172,34 +166,17 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn push(&self, value: T) {
-        let segment = or_fail(self.try_direct());
-        // SAFETY: it has room.
-        unsafe { segment.put(value) };
-    }
-
-    /// Adds as [`push`](Self::push) does, or returns an error and drops the element.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
-        let segment = self.try_direct()?;
-        // SAFETY: it has room.
-        unsafe { segment.put(value) };
-        Ok(())
-    }
-
-    /// Returns the last segment of the calling thread's batch for `push`. It has room.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    fn try_direct(&self) -> Result<&Segment<T>, ArenaError> {
         // SAFETY:
         // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
         //   this type that belongs to this thread;
         // - it stays in place while the arenas are borrowed.
         let last = last_used(self.id).map(|last| unsafe { &*last.cast::<Segment<T>>() });
-        match last {
+        let found = match last {
             Some(last) if !last.is_full() => Ok(last),
             _ => self.try_find_direct(last),
-        }
+        };
+        // SAFETY: it has room.
+        unsafe { or_fail(found).put(value) };
     }
 
     /// Makes a batch in the calling thread's arena and adds it to the list.
@@ -215,8 +192,8 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         Ok(new)
     }
 
-    /// Returns the segment as [`try_direct`](Self::try_direct) does. `last` is the one that the thread remembers, or
-    /// none.
+    /// Returns the last segment of the calling thread's batch for `push`. It has room. `last` is the one that the
+    /// thread remembers, or none.
     #[cold]
     #[inline(never)]
     #[cfg_attr(feature = "sites", track_caller)]
@@ -251,13 +228,11 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
 impl<T: Send> Drop for FrameCollector<'_, T> {
     fn drop(&mut self) {
-        if !needs_drop::<T>() {
-            return;
-        }
         let mut panic = FirstPanic::default();
-        for values in self.batches().flat_map(Segment::slices) {
+        for mut values in self.batches().flat_map(Segment::slices) {
             // SAFETY: the elements were written, and end here: none has moved elsewhere.
-            unsafe { drop_each(values, &mut panic) };
+            let values = Elements(unsafe { values.as_mut() });
+            panic.catch(|| drop(values));
         }
         panic.resume();
     }
@@ -278,22 +253,6 @@ unsafe fn batches<'h, T: 'h>(last: *mut Segment<T>) -> impl Iterator<Item = &'h 
     // arenas are borrowed.
     let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
     successors(at(last), move |batch| at(batch.before.get()))
-}
-
-/// Drops each element, even if a destructor panics.
-///
-/// # Safety
-/// The elements must be valid, and must not be used again.
-unsafe fn drop_each<T>(values: NonNull<[T]>, panic: &mut FirstPanic) {
-    if !needs_drop::<T>() {
-        return;
-    }
-    for index in 0..values.len() {
-        // SAFETY: the index is in bounds.
-        let value = unsafe { values.cast::<T>().add(index) };
-        // SAFETY: the caller promises a valid element, and each index is visited once.
-        panic.catch(|| unsafe { value.drop_in_place() });
-    }
 }
 
 /// Identifies a collector: unique in the process, and never reused.
