@@ -26,7 +26,6 @@ use self::gather::Elements;
 pub use self::share::GatherInto;
 use super::FrameArenas;
 use super::linked::Linked;
-use crate::arena::FrameArena;
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 use crate::panics::FirstPanic;
@@ -185,8 +184,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         let arena = self.arenas.local();
         let new = Segment::try_new(arena, kind, 0);
         let new = new.inspect_err(|error| arena.count_refusal(error))?;
-        // Nothing can fail from here on, so each segment in the list is complete. Another thread's `push` may
-        // read it on its way through the list.
+        // Nothing can fail from here on, so each segment in the list is complete.
         let link = |before| new.before.set(before);
         self.registered.add(ptr::from_ref(new).cast_mut(), link);
         Ok(new)
@@ -201,18 +199,13 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         &'s self,
         last: Option<&'s Segment<T>>,
     ) -> Result<&'s Segment<T>, ArenaError> {
-        let own = ptr::from_ref::<FrameArena>(self.arenas.local());
-        // While the arenas are borrowed, an arena belongs to one thread, and so do its batches.
-        // SAFETY: the collector is borrowed, and with it the arenas.
-        let mut batches = unsafe { batches(self.registered.last()) };
-        let find = || {
-            batches.find(|batch| batch.kind == Kind::Direct && ptr::eq(batch.arena.as_ptr(), own))
-        };
-        let mut segment = match last.or_else(find) {
-            Some(batch) => batch.last(),
-            None => self.try_register(Kind::Direct)?,
+        let mut segment = match last {
+            Some(last) => last.last(),
+            None => self.try_register(Kind::Any)?,
         };
         if segment.is_full() {
+            // If memory is refused now, the next push continues this batch.
+            remember(self.id, ptr::from_ref(segment).cast());
             segment = segment.try_grow()?;
         }
         remember(self.id, ptr::from_ref(segment).cast());
@@ -221,8 +214,14 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Returns the first segment of each batch, the last batch first.
     fn batches(&mut self) -> impl Iterator<Item = &Segment<T>> {
-        // SAFETY: as above. `&mut self` gives exclusive access to the `Cell`s of all batches.
-        unsafe { batches(self.registered.last_mut()) }
+        // SAFETY:
+        // - each segment was written before it was added to the list, and stays in place while the arenas are
+        //   borrowed;
+        // - `&mut self` gives exclusive access to the `Cell`s of all batches.
+        let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
+        successors(at(self.registered.last_mut()), move |batch| {
+            at(batch.before.get())
+        })
     }
 }
 
@@ -244,23 +243,13 @@ impl<T: Send> fmt::Debug for FrameCollector<'_, T> {
     }
 }
 
-/// Returns the first segment of each batch.
-///
-/// # Safety
-/// `last` must be the last batch of a collector whose arenas are borrowed during `'h`, or null.
-unsafe fn batches<'h, T: 'h>(last: *mut Segment<T>) -> impl Iterator<Item = &'h Segment<T>> {
-    // SAFETY: each segment was written before it was added to the list, and stays in place while the
-    // arenas are borrowed.
-    let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
-    successors(at(last), move |batch| at(batch.before.get()))
-}
-
 /// Identifies a collector: unique in the process, and never reused.
 type CollectorId = u64;
 
 /// The number of collectors whose batches a thread remembers; a power of two. Collectors that are made one
-/// after the other have consecutive numbers, and so different slots.
-const REMEMBERED: usize = 8;
+/// after the other have consecutive numbers, and so different slots. A push to a collector that was forgotten
+/// starts another batch.
+const REMEMBERED: usize = 64;
 
 thread_local! {
     // It has no destructor, so it remains usable while other thread locals are destroyed.

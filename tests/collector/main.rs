@@ -18,6 +18,7 @@ mod queries;
 mod sorted;
 
 use std::cell::Cell;
+use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -71,6 +72,20 @@ struct Tracked(usize, Arc<AtomicUsize>);
 impl PartialEq for Tracked {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+}
+
+impl Eq for Tracked {}
+
+impl Ord for Tracked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Tracked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

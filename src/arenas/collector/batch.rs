@@ -130,8 +130,7 @@ impl<T> fmt::Debug for Batch<'_, T> {
 /// A part of a batch, in the arena of its worker. Its elements lie behind it and never move: a batch grows by
 /// adding a segment, whatever else its worker allocates meanwhile.
 ///
-/// Only that worker's thread uses it until the collector is borrowed exclusively; other threads may read `before`,
-/// `arena` and `kind` before that. It stays in place while the arenas are borrowed.
+/// Only that worker's thread uses it until the collector is borrowed exclusively. It stays in place while the arenas are borrowed.
 pub(super) struct Segment<T> {
     start: NonNull<T>,
     /// Where the next element goes.
@@ -151,10 +150,8 @@ pub(super) struct Segment<T> {
 pub(super) enum Kind {
     /// `batch_at`: these batches come first, in the order of their numbers.
     At(usize),
-    /// `batch`.
+    /// `batch`, or the collector's own `push`.
     Any,
-    /// The collector's own `push`.
-    Direct,
 }
 
 impl<T> Segment<T> {
@@ -277,8 +274,8 @@ impl<T> Segment<T> {
     fn arena(&self) -> &FrameArena {
         // SAFETY:
         // - the arena is in place while the collector, and with it the arenas, are borrowed;
-        // - this is the thread that owns it: a batch is not `Send`, and the collector's own `push`
-        //   finds the calling thread's batch.
+        // - this is the thread that owns it: a batch is not `Send`, and a thread remembers only batches that it
+        //   made.
         unsafe { self.arena.as_ref() }
     }
 

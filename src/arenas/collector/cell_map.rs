@@ -247,20 +247,18 @@ fn slots_for(keys: usize) -> usize {
 /// Replaces the table with a larger one, for `expected` keys, and inserts all keys again.
 #[cold]
 #[inline(never)]
-fn try_grow<K: Hash>(
+fn try_grow<K: Hash + Eq>(
     slots: &mut FrameVec<'_, u32>,
     keys: &[K],
     expected: usize,
 ) -> Result<(), ArenaError> {
-    let len = slots_for(expected);
     slots.clear();
-    slots.try_resize(len, 0)?;
+    slots.try_resize(slots_for(expected), 0)?;
     for (cell, key) in (1..).zip(keys) {
-        let mut slot = FixedState::default().hash_one(key) as usize & (len - 1);
-        while slots[slot] != 0 {
-            slot = (slot + 1) & (len - 1);
+        // A key that lies may be found. Then its cell has no slot.
+        if let Err(slot) = find(slots, keys, key) {
+            slots[slot] = cell;
         }
-        slots[slot] = cell;
     }
     Ok(())
 }
