@@ -165,9 +165,9 @@ impl TaskArena {
     /// # Panics
     /// If the handle was not made in this arena.
     #[track_caller]
-    pub fn finish<T: ?Sized>(mut self, handle: FrameHandle<T>) -> TaskResult<T> {
-        self.seat.finish();
-        let memory = TaskMemory(self);
+    pub fn finish<T: ?Sized>(self, handle: FrameHandle<T>) -> TaskResult<T> {
+        let mut memory = TaskMemory(self);
+        memory.0.seat.finish();
         match memory.find(handle) {
             Some(_) => TaskResult { handle, memory },
             None => panic!(
