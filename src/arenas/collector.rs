@@ -19,7 +19,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use self::batch::Batch;
-use self::batch::{Kind, Segment};
+use self::batch::Segment;
 pub use self::cell_map::CellMap;
 pub use self::cells::Cells;
 use self::gather::Elements;
@@ -133,7 +133,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch(&self) -> Batch<'_, T> {
-        Batch::new(or_fail(self.try_register(Kind::Any)))
+        Batch::new(or_fail(self.try_register(None)))
     }
 
     /// Starts a batch with a number. In the list, batches come in the order of their numbers: no key is needed,
@@ -157,7 +157,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch_at(&self, order: usize) -> Batch<'_, T> {
-        Batch::new(or_fail(self.try_register(Kind::At(order))))
+        Batch::new(or_fail(self.try_register(Some(order))))
     }
 
     /// Adds an element without a batch, as in a plain `for_each`. Each call finds the calling thread's batch in
@@ -180,9 +180,9 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Makes a batch in the calling thread's arena and adds it to the list.
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_register(&self, kind: Kind) -> Result<&Segment<T>, ArenaError> {
+    fn try_register(&self, order: Option<usize>) -> Result<&Segment<T>, ArenaError> {
         let arena = self.arenas.local();
-        let new = Segment::try_new(arena, kind, 0);
+        let new = Segment::try_new(arena, order, 0);
         let new = new.inspect_err(|error| arena.count_refusal(error))?;
         // Nothing can fail from here on, so each segment in the list is complete.
         let link = |before| new.before.set(before);
@@ -201,7 +201,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     ) -> Result<&'s Segment<T>, ArenaError> {
         let mut segment = match last {
             Some(last) => last.last(),
-            None => self.try_register(Kind::Any)?,
+            None => self.try_register(None)?,
         };
         if segment.is_full() {
             // If memory is refused now, the next push continues this batch.
@@ -266,15 +266,10 @@ fn new_id() -> CollectorId {
 /// Returns the batch that this thread remembers for a collector, if it does.
 #[inline(always)]
 fn last_used(id: CollectorId) -> Option<*const ()> {
-    let (last_id, segment) = BATCHES.with(|batches| batches[place(id)].get());
+    let (last_id, segment) = BATCHES.with(|batches| batches[id as usize % REMEMBERED].get());
     (last_id == id).then_some(segment)
 }
 
 fn remember(id: CollectorId, segment: *const ()) {
-    BATCHES.with(|batches| batches[place(id)].set((id, segment)));
-}
-
-#[inline(always)]
-fn place(id: CollectorId) -> usize {
-    (id % REMEMBERED as u64) as usize
+    BATCHES.with(|batches| batches[id as usize % REMEMBERED].set((id, segment)));
 }
