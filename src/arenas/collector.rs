@@ -14,19 +14,18 @@ use std::cell::Cell;
 use std::fmt;
 use std::iter::successors;
 use std::marker::PhantomData;
-use std::mem::needs_drop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use self::batch::Batch;
-use self::batch::{Kind, Segment};
+use self::batch::Segment;
 pub use self::cell_map::CellMap;
 pub use self::cells::Cells;
-pub use self::gather::GatherInto;
+use self::gather::Elements;
+pub use self::share::GatherInto;
 use super::FrameArenas;
 use super::linked::Linked;
-use crate::arena::FrameArena;
 use crate::containers::or_fail;
 use crate::error::ArenaError;
 use crate::panics::FirstPanic;
@@ -75,8 +74,8 @@ use crate::panics::FirstPanic;
 /// ```
 ///
 /// # Panics
-/// Each method panics with the text of the [`ArenaError`] if memory is refused, and `try_` twins return the
-/// error. Elements that the method takes are dropped first.
+/// Each method panics with the text of the [`ArenaError`] if memory is refused. Elements that the method takes are
+/// dropped first.
 #[doc(alias = "parallel")]
 #[doc(alias = "par_iter")]
 pub struct FrameCollector<'a, T: Send> {
@@ -134,13 +133,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch(&self) -> Batch<'_, T> {
-        or_fail(self.try_batch())
-    }
-
-    /// Starts a batch as [`batch`](Self::batch) does, or returns an error.
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn try_batch(&self) -> Result<Batch<'_, T>, ArenaError> {
-        Ok(Batch::new(self.try_register(Kind::Any)?))
+        Batch::new(or_fail(self.try_register(None)))
     }
 
     /// Starts a batch with a number. In the list, batches come in the order of their numbers: no key is needed,
@@ -164,7 +157,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch_at(&self, order: usize) -> Batch<'_, T> {
-        Batch::new(or_fail(self.try_register(Kind::At(order))))
+        Batch::new(or_fail(self.try_register(Some(order))))
     }
 
     /// Adds an element without a batch, as in a plain `for_each`. Each call finds the calling thread's batch in
@@ -172,51 +165,33 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn push(&self, value: T) {
-        let segment = or_fail(self.try_direct());
-        // SAFETY: it has room.
-        unsafe { segment.put(value) };
-    }
-
-    /// Adds as [`push`](Self::push) does, or returns an error and drops the element.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    pub fn try_push(&self, value: T) -> Result<(), ArenaError> {
-        let segment = self.try_direct()?;
-        // SAFETY: it has room.
-        unsafe { segment.put(value) };
-        Ok(())
-    }
-
-    /// Returns the last segment of the calling thread's batch for `push`. It has room.
-    #[inline]
-    #[cfg_attr(feature = "sites", track_caller)]
-    fn try_direct(&self) -> Result<&Segment<T>, ArenaError> {
         // SAFETY:
         // - this thread stored the pointer for this collector, whose number is unique: it points to a segment of
         //   this type that belongs to this thread;
         // - it stays in place while the arenas are borrowed.
         let last = last_used(self.id).map(|last| unsafe { &*last.cast::<Segment<T>>() });
-        match last {
+        let found = match last {
             Some(last) if !last.is_full() => Ok(last),
             _ => self.try_find_direct(last),
-        }
+        };
+        // SAFETY: it has room.
+        unsafe { or_fail(found).put(value) };
     }
 
     /// Makes a batch in the calling thread's arena and adds it to the list.
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_register(&self, kind: Kind) -> Result<&Segment<T>, ArenaError> {
+    fn try_register(&self, order: Option<usize>) -> Result<&Segment<T>, ArenaError> {
         let arena = self.arenas.local();
-        let new = Segment::try_new(arena, kind, 0);
+        let new = Segment::try_new(arena, order, 0);
         let new = new.inspect_err(|error| arena.count_refusal(error))?;
-        // Nothing can fail from here on, so each segment in the list is complete. Another thread's `push` may
-        // read it on its way through the list.
+        // Nothing can fail from here on, so each segment in the list is complete.
         let link = |before| new.before.set(before);
         self.registered.add(ptr::from_ref(new).cast_mut(), link);
         Ok(new)
     }
 
-    /// Returns the segment as [`try_direct`](Self::try_direct) does. `last` is the one that the thread remembers, or
-    /// none.
+    /// Returns the last segment of the calling thread's batch for `push`. It has room. `last` is the one that the
+    /// thread remembers, or none.
     #[cold]
     #[inline(never)]
     #[cfg_attr(feature = "sites", track_caller)]
@@ -224,18 +199,13 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         &'s self,
         last: Option<&'s Segment<T>>,
     ) -> Result<&'s Segment<T>, ArenaError> {
-        let own = ptr::from_ref::<FrameArena>(self.arenas.local());
-        // While the arenas are borrowed, an arena belongs to one thread, and so do its batches.
-        // SAFETY: the collector is borrowed, and with it the arenas.
-        let mut batches = unsafe { batches(self.registered.last()) };
-        let find = || {
-            batches.find(|batch| batch.kind == Kind::Direct && ptr::eq(batch.arena.as_ptr(), own))
-        };
-        let mut segment = match last.or_else(find) {
-            Some(batch) => batch.last(),
-            None => self.try_register(Kind::Direct)?,
+        let mut segment = match last {
+            Some(last) => last.last(),
+            None => self.try_register(None)?,
         };
         if segment.is_full() {
+            // If memory is refused now, the next push continues this batch.
+            remember(self.id, ptr::from_ref(segment).cast());
             segment = segment.try_grow()?;
         }
         remember(self.id, ptr::from_ref(segment).cast());
@@ -244,20 +214,24 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Returns the first segment of each batch, the last batch first.
     fn batches(&mut self) -> impl Iterator<Item = &Segment<T>> {
-        // SAFETY: as above. `&mut self` gives exclusive access to the `Cell`s of all batches.
-        unsafe { batches(self.registered.last_mut()) }
+        // SAFETY:
+        // - each segment was written before it was added to the list, and stays in place while the arenas are
+        //   borrowed;
+        // - `&mut self` gives exclusive access to the `Cell`s of all batches.
+        let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
+        successors(at(self.registered.last_mut()), move |batch| {
+            at(batch.before.get())
+        })
     }
 }
 
 impl<T: Send> Drop for FrameCollector<'_, T> {
     fn drop(&mut self) {
-        if !needs_drop::<T>() {
-            return;
-        }
         let mut panic = FirstPanic::default();
-        for values in self.batches().flat_map(Segment::slices) {
+        for mut values in self.batches().flat_map(Segment::slices) {
             // SAFETY: the elements were written, and end here: none has moved elsewhere.
-            unsafe { drop_each(values, &mut panic) };
+            let values = Elements(unsafe { values.as_mut() });
+            panic.catch(|| drop(values));
         }
         panic.resume();
     }
@@ -269,39 +243,13 @@ impl<T: Send> fmt::Debug for FrameCollector<'_, T> {
     }
 }
 
-/// Returns the first segment of each batch.
-///
-/// # Safety
-/// `last` must be the last batch of a collector whose arenas are borrowed during `'h`, or null.
-unsafe fn batches<'h, T: 'h>(last: *mut Segment<T>) -> impl Iterator<Item = &'h Segment<T>> {
-    // SAFETY: each segment was written before it was added to the list, and stays in place while the
-    // arenas are borrowed.
-    let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
-    successors(at(last), move |batch| at(batch.before.get()))
-}
-
-/// Drops each element, even if a destructor panics.
-///
-/// # Safety
-/// The elements must be valid, and must not be used again.
-unsafe fn drop_each<T>(values: NonNull<[T]>, panic: &mut FirstPanic) {
-    if !needs_drop::<T>() {
-        return;
-    }
-    for index in 0..values.len() {
-        // SAFETY: the index is in bounds.
-        let value = unsafe { values.cast::<T>().add(index) };
-        // SAFETY: the caller promises a valid element, and each index is visited once.
-        panic.catch(|| unsafe { value.drop_in_place() });
-    }
-}
-
 /// Identifies a collector: unique in the process, and never reused.
 type CollectorId = u64;
 
 /// The number of collectors whose batches a thread remembers; a power of two. Collectors that are made one
-/// after the other have consecutive numbers, and so different slots.
-const REMEMBERED: usize = 8;
+/// after the other have consecutive numbers, and so different slots. A push to a collector that was forgotten
+/// starts another batch.
+const REMEMBERED: usize = 64;
 
 thread_local! {
     // It has no destructor, so it remains usable while other thread locals are destroyed.
@@ -318,15 +266,10 @@ fn new_id() -> CollectorId {
 /// Returns the batch that this thread remembers for a collector, if it does.
 #[inline(always)]
 fn last_used(id: CollectorId) -> Option<*const ()> {
-    let (last_id, segment) = BATCHES.with(|batches| batches[place(id)].get());
+    let (last_id, segment) = BATCHES.with(|batches| batches[id as usize % REMEMBERED].get());
     (last_id == id).then_some(segment)
 }
 
 fn remember(id: CollectorId, segment: *const ()) {
-    BATCHES.with(|batches| batches[place(id)].set((id, segment)));
-}
-
-#[inline(always)]
-fn place(id: CollectorId) -> usize {
-    (id % REMEMBERED as u64) as usize
+    BATCHES.with(|batches| batches[id as usize % REMEMBERED].set((id, segment)));
 }

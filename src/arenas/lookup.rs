@@ -77,7 +77,7 @@ impl FrameArenas {
 
     /// Returns the data of a handle, without counting a failed look-up.
     #[inline(always)]
-    fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
+    pub(super) fn find<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
         // The current generation is compared first: most look-ups end with one comparison.
         if !self.ring.is_current(handle.stamp()) && !self.ring.holds(handle.stamp()) {
             return None;

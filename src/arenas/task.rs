@@ -166,9 +166,8 @@ impl TaskArena {
     /// If the handle was not made in this arena.
     #[track_caller]
     pub fn finish<T: ?Sized>(self, handle: FrameHandle<T>) -> TaskResult<T> {
-        let Self { arena, mut seat } = self;
-        seat.finish();
-        let memory = TaskMemory { arena, seat };
+        let mut memory = TaskMemory(self);
+        memory.0.seat.finish();
         match memory.find(handle) {
             Some(_) => TaskResult { handle, memory },
             None => panic!(
@@ -195,12 +194,9 @@ impl fmt::Debug for TaskArena {
 }
 
 /// The memory of a finished task, in which handles of its arena resolve: see [`TaskResult::memory`].
-pub struct TaskMemory {
-    arena: FrameArena,
-    seat: Seat,
-}
+pub struct TaskMemory(TaskArena);
 
-// SAFETY: the arena is not `Sync`, and no `&FrameArena` leaves this type: `arena` is private, and the
+// SAFETY: the arena is not `Sync`, and no `&FrameArena` leaves this type: the field is private, and the
 // type derefs to nothing. Through `&TaskMemory`, threads reach
 // - the stamp of the arena, which changes under `&mut` only, and its figures, which any thread may read;
 // - the data of handles, which is shared, so immutable, `Send` and `Sync`;
@@ -214,16 +210,16 @@ impl TaskMemory {
         // SAFETY:
         // - the stamp is that of an arena, and never `UNSET`: an unset handle does not match;
         // - the arena is not reset, and it is not dropped while it is borrowed.
-        unsafe { handle.resolve(self.arena.stamp()) }
+        unsafe { handle.resolve(self.0.stamp()) }
     }
 
     #[track_caller]
     fn count_stale(&self, outcome: Outcome, why: impl FnOnce() -> HandleError) {
-        self.seat.common().count_stale_lookup(outcome, why);
+        self.0.seat.common().count_stale_lookup(outcome, why);
     }
 
     fn why_not<T: ?Sized>(&self, handle: FrameHandle<T>) -> HandleError {
-        HandleError::in_lease(handle, self.arena.stamp())
+        HandleError::in_lease(handle, self.0.stamp())
     }
 }
 
@@ -245,7 +241,7 @@ resolve_handles! {
 impl fmt::Debug for TaskMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskMemory")
-            .field("held_bytes", &self.arena.held_bytes())
+            .field("held_bytes", &self.0.held_bytes())
             .finish_non_exhaustive()
     }
 }

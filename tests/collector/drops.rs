@@ -5,10 +5,10 @@ use std::mem::{self, MaybeUninit};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
-use bevy_frame_arena::{ArenaError, FrameArenaSettings, FrameArenas};
+use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
 
 use crate::common::panics::panics;
-use crate::{Drops, Tracked, small};
+use crate::{Drops, Tracked, refusal, small};
 
 #[test]
 fn zero_sized_elements_are_counted_and_dropped() {
@@ -159,7 +159,7 @@ fn shared_elements_outlive_the_workers_that_made_them() {
 }
 
 #[test]
-fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
+fn a_limit_is_a_panic_and_drops_what_can_not_be_kept() {
     let drops = Drops::default();
     let mut arenas = FrameArenas::new(FrameArenaSettings {
         worker_limit_bytes: Some(2048),
@@ -168,18 +168,17 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
     let collector = arenas.collector();
     let mut batch = collector.batch();
     let mut pushed = 0;
-    while batch.try_push(drops.tracked(pushed)).is_ok() {
+    while !panics(|| batch.push(drops.tracked(pushed))) {
         pushed += 1;
     }
     assert!(pushed > 100, "the last bytes are used: {pushed}");
     assert_eq!(drops.count(), 1);
     assert!(panics(|| collector.push(drops.tracked(0))));
-    assert!(collector.try_push(drops.tracked(0)).is_err());
-    assert!(collector.try_batch().is_err());
-    assert_eq!(drops.count(), 3);
-    let error = collector.try_share().unwrap_err();
-    assert!(matches!(error, ArenaError::Exhausted { .. }));
-    assert_eq!(drops.count(), pushed + 3);
+    assert!(panics(|| _ = collector.batch()));
+    assert_eq!(drops.count(), 2);
+    let error = refusal(|| collector.share()).unwrap_err();
+    assert!(error.contains("worker_limit_bytes"), "{error}");
+    assert_eq!(drops.count(), pushed + 2);
     arenas.swap();
 
     for way in 0..6 {
@@ -187,23 +186,14 @@ fn a_limit_is_an_error_and_drops_what_can_not_be_kept() {
         let collector = arenas.collector();
         let mut batch = collector.batch();
         (0..80).for_each(|n| batch.push(drops.tracked(n)));
-        let failed = match way {
-            0 => {
-                let shared = collector.try_share_sorted_by(|a, b| a.0.cmp(&b.0));
-                shared.is_err()
-            }
-            1 => collector.try_share().is_err(),
-            2 => collector.try_share_cells(80, |it| it.0).is_err(),
-            3 => collector.try_share_cell_map(|it| it.0).is_err(),
-            4 => {
-                let mut list = arenas.local().vec();
-                panics(|| collector.gather_into(&mut list))
-            }
-            _ => panics(|| {
-                collector.share();
-            }),
-        };
-        assert!(failed);
+        assert!(panics(|| match way {
+            0 => _ = collector.share_sorted_by(|a, b| a.0.cmp(&b.0)),
+            1 => _ = collector.share(),
+            2 => _ = collector.share_cells(80, |it| it.0),
+            3 => _ = collector.share_cell_map(|it| it.0),
+            4 => collector.gather_into(&mut arenas.local().vec()),
+            _ => _ = collector.share_sorted_by_key(|it| it.0),
+        }));
         assert_eq!(drops.count(), 80);
         arenas.swap();
         arenas.swap();
@@ -241,12 +231,12 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
             let collector = arenas.collector();
             let mut made = 0;
             for _ in 0..4 {
-                let Ok(mut batch) = collector.try_batch() else {
+                let Ok(mut batch) = refusal(|| collector.batch()) else {
                     continue;
                 };
                 for n in 0..25 {
                     made += 1;
-                    let _refused = batch.try_push(drops.tracked(n));
+                    let _refused = refusal(|| batch.push(drops.tracked(n)));
                 }
             }
             let key = |it: &Tracked| {
@@ -256,17 +246,14 @@ fn a_refusal_at_any_point_drops_each_element_and_key_once() {
             let compare = |a: &Tracked, b: &Tracked| a.0.cmp(&b.0);
             let mut list = arenas.local().vec();
             let len = match way {
-                0 => collector.try_share().map(|list| arenas[list].len()).ok(),
+                0 => refusal(|| arenas[collector.share()].len()).ok(),
                 // The batches overlap, so they are merged.
-                1 => {
-                    let shared = collector.try_share_sorted_by(compare);
-                    shared.map(|list| arenas[list].len()).ok()
-                }
+                1 => refusal(|| arenas[collector.share_sorted_by(compare)].len()).ok(),
                 2 => {
-                    let shared = collector.try_share_cells(25, |it| it.0);
+                    let shared = refusal(|| collector.share_cells(25, |it| it.0));
                     shared.map(|cells| arenas[cells].elements().len()).ok()
                 }
-                3 => collector.try_share_cell_map(key).ok().map(|cells| {
+                3 => refusal(|| collector.share_cell_map(key)).ok().map(|cells| {
                     let lens = arenas[cells].iter().map(|(_, values)| values.len());
                     assert!(arenas[cells].len() <= 20);
                     lens.sum()

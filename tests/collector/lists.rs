@@ -133,12 +133,14 @@ fn other_allocations_of_the_worker_lie_between_pushes_unharmed() {
 
 #[test]
 fn several_collectors_are_pushed_to_in_turn() {
+    const EACH: usize = if cfg!(miri) { 4 } else { 50 };
     let (a, b) = (small(), small());
-    let collectors: Vec<_> = (0..20).map(|n| [&a, &b][n % 2].collector()).collect();
+    // More than a thread remembers.
+    let collectors: Vec<_> = (0..70).map(|n| [&a, &b][n % 2].collector()).collect();
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                for n in 0..50 {
+                for n in 0..EACH {
                     for (index, collector) in collectors.iter().enumerate() {
                         collector.push(index * 1000 + n);
                     }
@@ -148,7 +150,7 @@ fn several_collectors_are_pushed_to_in_turn() {
     });
     for (index, collector) in collectors.into_iter().enumerate() {
         let list = collector.share_sorted();
-        let expected = (0..150).map(|n| index * 1000 + n / 3);
+        let expected = (0..3 * EACH).map(|n| index * 1000 + n / 3);
         assert!([&a, &b][index % 2][list].iter().copied().eq(expected));
     }
 }

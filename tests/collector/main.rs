@@ -18,6 +18,8 @@ mod queries;
 mod sorted;
 
 use std::cell::Cell;
+use std::cmp::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -48,6 +50,14 @@ assert_not_impl_any!(TwoFrames<Cell<u8>>: Send, Sync);
 const MANY: usize = if cfg!(miri) { 300 } else { 20_000 };
 const THREADS: usize = if cfg!(miri) { 3 } else { 6 };
 
+/// Does work that may be refused, and returns the text of the panic if it is.
+fn refusal<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| match panic.downcast() {
+        Ok(text) => *text,
+        Err(other) => resume_unwind(other),
+    })
+}
+
 fn small() -> FrameArenas {
     FrameArenas::new(FrameArenaSettings {
         block_bytes: 4096,
@@ -62,6 +72,20 @@ struct Tracked(usize, Arc<AtomicUsize>);
 impl PartialEq for Tracked {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+}
+
+impl Eq for Tracked {}
+
+impl Ord for Tracked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Tracked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use bevy_frame_arena::{FrameArenaSettings, FrameArenas};
 
 use crate::common::panics::panics;
-use crate::{Drops, Tracked, small};
+use crate::{Drops, Tracked, refusal, small};
 
 /// Numbers, with a size hint that may be wrong.
 struct Hinted {
@@ -244,7 +244,7 @@ fn a_refusal_in_place_drops_each_element_once() {
         let kept = made - drops.count();
         assert!(is_refused || kept == 20);
         let compare = |a: &Tracked, b: &Tracked| b.0.cmp(&a.0);
-        match collector.try_share_sorted_by(compare) {
+        match refusal(|| collector.share_sorted_by(compare)) {
             Ok(list) => {
                 grants += 1;
                 assert_eq!(arenas[list].len(), kept);

@@ -93,7 +93,6 @@ fn count_targets(arenas: Res<ArenasOf<FixedStep>>, targets: Res<Targets>, mut su
         match change {
             Change::Added(hit) => sum.add(hit.creep.to_bits()),
             Change::Removed(hit) => sum.add(hit.damage.into()),
-            Change::Changed { .. } => {}
         }
     }
 }
@@ -134,7 +133,6 @@ fn count_visible(arenas: Res<FrameArenas>, visible: Res<Visible>, mut sum: ResMu
         match change {
             Change::Added(entity) => sum.add(entity.to_bits()),
             Change::Removed(entity) => sum.add(entity.to_bits() + 1),
-            Change::Changed { .. } => {}
         }
     }
 }

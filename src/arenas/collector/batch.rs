@@ -5,7 +5,7 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::fmt;
 use std::iter::successors;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 
@@ -56,17 +56,6 @@ impl<'c, T> Batch<'c, T> {
         unsafe { segment.put(value) };
     }
 
-    /// Adds an element, or returns an error and drops it.
-    #[inline]
-    pub fn try_push(&mut self, value: T) -> Result<(), ArenaError> {
-        if self.segment.0.is_full() {
-            *self = Self::new(self.segment.0.try_grow()?);
-        }
-        // SAFETY: there is room: `try_grow` made some.
-        unsafe { self.segment.0.put(value) };
-        Ok(())
-    }
-
     /// Adds copies of the elements of a slice: with one `memcpy`, if there is memory for all of them in one piece.
     ///
     /// # Panics
@@ -86,15 +75,14 @@ impl<'c, T> Batch<'c, T> {
     {
         self.reserve(values.len());
         let segment = self.segment.0;
-        let (first, others) = values.split_at(values.len().min(segment.room().unwrap_or(0)));
-        // The end of zero-sized elements is a number, not an aligned address.
-        if size_of::<T>() != 0 {
-            let end = segment.end.get();
-            // SAFETY: there is room for these elements, and nothing else reads or writes it.
-            unsafe { ptr::copy_nonoverlapping(first.as_ptr(), end, first.len()) };
-            // SAFETY: as above, so the sum is at most the limit.
-            segment.end.set(unsafe { end.add(first.len()) });
-        }
+        let (first, others) = values.split_at(values.len().min(segment.room()));
+        let end = segment.end.get();
+        // SAFETY: there is room for these elements, and nothing else reads or writes it.
+        unsafe { ptr::copy_nonoverlapping(first.as_ptr(), end.as_ptr(), first.len()) };
+        // SAFETY: as above, so the sum is at most the limit.
+        segment
+            .end
+            .set(unsafe { end.byte_add(first.len() * Segment::<T>::STRIDE) });
         others.iter().for_each(|value| self.push(*value));
     }
 
@@ -102,7 +90,7 @@ impl<'c, T> Batch<'c, T> {
     /// stays as it is.
     fn reserve(&mut self, len: usize) {
         let segment = self.segment.0;
-        if segment.room().is_some_and(|room| room < len) {
+        if segment.room() < len {
             // Not less than usual: otherwise short iterators would get a segment each. If it is refused, the
             // elements are pushed one by one.
             if let Ok(next) = segment.try_add(len.max(segment.next_len())) {
@@ -142,49 +130,46 @@ impl<T> fmt::Debug for Batch<'_, T> {
 /// A part of a batch, in the arena of its worker. Its elements lie behind it and never move: a batch grows by
 /// adding a segment, whatever else its worker allocates meanwhile.
 ///
-/// Only that worker's thread uses it until the collector is borrowed exclusively; other threads may read `before`,
-/// `arena` and `kind` before that. It stays in place while the arenas are borrowed.
+/// Only that worker's thread uses it until the collector is borrowed exclusively. It stays in place while the arenas are borrowed.
 pub(super) struct Segment<T> {
-    /// Where the elements start: null for zero-sized ones, whose number is the address of the end.
-    start: *mut T,
+    start: NonNull<T>,
     /// Where the next element goes.
-    end: Cell<*mut T>,
-    limit: *mut T,
+    end: Cell<NonNull<T>>,
+    limit: NonNull<T>,
     /// The next segment of the batch.
     next: Cell<Option<NonNull<Segment<T>>>>,
     pub(super) arena: NonNull<FrameArena>,
     /// The first segment of the batch that was registered before this one; set before other threads can find this
     /// one.
     pub(super) before: Cell<*mut Segment<T>>,
-    pub(super) kind: Kind,
-}
-
-/// The method that made a batch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// `batch_at`: these batches come first, in the order of their numbers.
-    At(usize),
-    /// `batch`.
-    Any,
-    /// The collector's own `push`.
-    Direct,
+    /// The number of the batch, if it has one.
+    pub(super) order: Option<usize>,
 }
 
 impl<T> Segment<T> {
+    /// The distance of elements in bytes. Zero-sized ones take memory too, so that their number follows from
+    /// addresses like any other.
+    const STRIDE: usize = if size_of::<T>() == 0 {
+        align_of::<T>()
+    } else {
+        size_of::<T>()
+    };
+
     /// Makes a segment with room for `len` elements in an arena of the calling thread. A refusal is not counted.
-    pub(super) fn try_new(arena: &FrameArena, kind: Kind, len: usize) -> Result<&Self, ArenaError> {
-        let elements = Layout::array::<T>(len);
+    pub(super) fn try_new(
+        arena: &FrameArena,
+        order: Option<usize>,
+        len: usize,
+    ) -> Result<&Self, ArenaError> {
+        let bytes = len.saturating_mul(Self::STRIDE);
+        let elements = Layout::from_size_align(bytes, align_of::<T>());
         let layout = elements.and_then(|elements| Layout::new::<Self>().extend(elements));
         let (layout, offset) = layout.map_err(|_| too_long::<T>(len))?;
         let memory = arena.try_alloc_uncounted(layout, Purpose::Fixed)?;
-        let (start, limit) = if size_of::<T>() == 0 {
-            (ptr::null_mut(), ptr::without_provenance_mut(usize::MAX))
-        } else {
-            // SAFETY: a segment and its elements are one allocation, where the elements start at this offset.
-            let start = unsafe { memory.add(offset) }.cast::<T>().as_ptr();
-            // SAFETY: the allocation has room for `len` elements there.
-            (start, unsafe { start.add(len) })
-        };
+        // SAFETY: a segment and its elements are one allocation, where the elements start at this offset.
+        let start = unsafe { memory.add(offset) }.cast::<T>();
+        // SAFETY: the allocation has this many bytes there.
+        let limit = unsafe { start.byte_add(bytes) };
         let mut segment = memory.cast::<MaybeUninit<Self>>();
         // SAFETY: the memory was just taken for it.
         Ok(unsafe { segment.as_mut() }.write(Self {
@@ -194,7 +179,7 @@ impl<T> Segment<T> {
             next: Cell::new(None),
             arena: NonNull::from(arena),
             before: Cell::new(ptr::null_mut()),
-            kind,
+            order,
         }))
     }
 
@@ -219,21 +204,20 @@ impl<T> Segment<T> {
     #[inline(always)]
     pub(super) unsafe fn put(&self, value: T) {
         let end = self.end.get();
-        if size_of::<T>() == 0 {
-            mem::forget(value);
-            self.end.set(end.wrapping_byte_add(1));
-        } else {
-            // SAFETY: below the limit, there is room for an element, and nothing else writes to it.
-            unsafe { end.write(value) };
-            // SAFETY: as above, so the sum is at most the limit.
-            self.end.set(unsafe { end.add(1) });
-        }
+        // SAFETY: below the limit, there is room for an element, and nothing else writes to it.
+        unsafe { end.write(value) };
+        // SAFETY: as above, so the sum is at most the limit.
+        self.end.set(unsafe { end.byte_add(Self::STRIDE) });
     }
 
-    /// Returns how many more elements fit, unless they are zero-sized.
-    fn room(&self) -> Option<usize> {
-        let bytes = self.limit.addr() - self.end.get().addr();
-        bytes.checked_div(size_of::<T>())
+    /// Returns how many more elements fit.
+    fn room(&self) -> usize {
+        Self::between(self.end.get(), self.limit)
+    }
+
+    /// Returns the number of elements between two addresses.
+    fn between(start: NonNull<T>, end: NonNull<T>) -> usize {
+        (end.addr().get() - start.addr().get()) / Self::STRIDE
     }
 
     /// Writes elements for as long as there is room, and returns whether the iterator has ended. The end of the
@@ -241,14 +225,11 @@ impl<T> Segment<T> {
     #[inline]
     fn fill(&self, values: &mut impl Iterator<Item = T>) -> bool {
         /// Stores the end when it is dropped, even if the iterator panics.
-        struct End<'h, T>(&'h Segment<T>, *mut T);
+        struct End<'h, T>(&'h Segment<T>, NonNull<T>);
         impl<T> Drop for End<'_, T> {
             fn drop(&mut self) {
                 self.0.end.set(self.1);
             }
-        }
-        if size_of::<T>() == 0 {
-            return false;
         }
         let mut end = End(self, self.end.get());
         while end.1 != self.limit {
@@ -259,7 +240,7 @@ impl<T> Segment<T> {
             // else writes to the slot or moves the end.
             unsafe { end.1.write(value) };
             // SAFETY: as above, so the sum is at most the limit.
-            end.1 = unsafe { end.1.add(1) };
+            end.1 = unsafe { end.1.byte_add(Self::STRIDE) };
         }
         false
     }
@@ -268,9 +249,6 @@ impl<T> Segment<T> {
     #[cold]
     #[inline(never)]
     pub(super) fn try_grow(&self) -> Result<&Self, ArenaError> {
-        if size_of::<T>() == 0 {
-            return Err(too_long::<T>(usize::MAX));
-        }
         // Near a limit, a single element may still fit.
         let next = self.try_add(self.next_len()).or_else(|_| self.try_add(1));
         next.inspect_err(|error| self.arena().count_refusal(error))
@@ -278,7 +256,7 @@ impl<T> Segment<T> {
 
     /// Adds a segment with room for `len` elements.
     fn try_add(&self, len: usize) -> Result<&Self, ArenaError> {
-        let new = Self::try_new(self.arena(), self.kind, len)?;
+        let new = Self::try_new(self.arena(), self.order, len)?;
         // Read only now: a user's global allocator may have pushed to this batch meanwhile.
         self.last().next.set(Some(NonNull::from(new)));
         Ok(new)
@@ -292,15 +270,15 @@ impl<T> Segment<T> {
     fn arena(&self) -> &FrameArena {
         // SAFETY:
         // - the arena is in place while the collector, and with it the arenas, are borrowed;
-        // - this is the thread that owns it: a batch is not `Send`, and the collector's own `push`
-        //   finds the calling thread's batch.
+        // - this is the thread that owns it: a batch is not `Send`, and a thread remembers only batches that it
+        //   made.
         unsafe { self.arena.as_ref() }
     }
 
     fn next_len(&self) -> usize {
-        let bytes = self.limit.addr() - self.start.addr();
-        let bytes = (2 * bytes).clamp(FIRST_BYTES, LAST_BYTES);
-        (bytes / size_of::<T>()).max(1)
+        let len = 2 * Self::between(self.start, self.limit);
+        let [first, last] = [FIRST_BYTES, LAST_BYTES].map(|bytes| (bytes / Self::STRIDE).max(1));
+        len.clamp(first, last)
     }
 
     /// Returns this segment and those after it.
@@ -315,9 +293,8 @@ impl<T> Segment<T> {
     /// any.
     pub(super) fn slices(&self) -> impl Iterator<Item = NonNull<[T]>> {
         let slices = self.chain().map(|it| {
-            let start = NonNull::new(it.start).unwrap_or(NonNull::dangling());
-            let len = (it.end.get().addr() - it.start.addr()) / size_of::<T>().max(1);
-            NonNull::slice_from_raw_parts(start, len)
+            let len = Self::between(it.start, it.end.get());
+            NonNull::slice_from_raw_parts(it.start, len)
         });
         slices.filter(|slice| !slice.is_empty())
     }
@@ -325,24 +302,13 @@ impl<T> Segment<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use super::*;
     use crate::arenas::FrameArenas;
 
     fn first_of<T>(arena: &FrameArena) -> &Segment<T> {
-        Segment::try_new(arena, Kind::Any, 0).expect("there is memory")
-    }
-
-    #[test]
-    fn more_zero_sized_elements_than_a_number_can_count_are_refused() {
-        let arena = FrameArena::new(128);
-        let first = first_of(&arena);
-        first.end.set(ptr::without_provenance_mut(usize::MAX - 1));
-        assert_eq!(Batch::new(first).try_push(()), Ok(()));
-        assert_eq!(
-            Batch::new(first).try_push(()),
-            Err(too_long::<()>(usize::MAX))
-        );
-        assert_eq!(first.slices().map(NonNull::len).sum::<usize>(), usize::MAX);
+        Segment::try_new(arena, None, 0).expect("there is memory")
     }
 
     #[test]
@@ -351,15 +317,23 @@ mod tests {
         let len = u32::MAX as usize + 1;
         let full = || {
             let collector = arenas.collector::<()>();
-            let first = collector.try_register(Kind::Any).expect("there is memory");
-            first.end.set(ptr::without_provenance_mut(len));
+            let first = collector.try_register(None).expect("there is memory");
+            let end = first.start.as_ptr().wrapping_byte_add(len);
+            first
+                .end
+                .set(NonNull::new(end).expect("not the end of memory"));
             collector
         };
         let refused = |(): &()| -> usize { panic!("no element is looked at") };
-        let error = full().try_share_cells(1, refused).expect_err("too many");
-        assert_eq!(error, too_long::<()>(len));
-        let error = full().try_share_cell_map(refused).expect_err("too many");
-        assert_eq!(error, too_long::<()>(len));
+        for way in [0, 1] {
+            let panic = catch_unwind(AssertUnwindSafe(|| match way {
+                0 => _ = full().share_cells(1, refused),
+                _ => _ = full().share_cell_map(refused),
+            }));
+            let panic = panic.expect_err("too many");
+            let expected = too_long::<()>(len).to_string();
+            assert_eq!(panic.downcast_ref(), Some(&expected));
+        }
     }
 
     #[test]

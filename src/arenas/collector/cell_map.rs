@@ -141,19 +141,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     where
         K: Hash + Eq + Send + Sync + 'static,
     {
-        or_fail(self.try_share_cell_map(key_of))
-    }
-
-    /// Shares as [`share_cell_map`](Self::share_cell_map) does, or returns an error and drops the elements.
-    #[track_caller]
-    pub fn try_share_cell_map<K>(
-        self,
-        key_of: impl FnMut(&T) -> K,
-    ) -> Result<FrameHandle<CellMap<K, T>>, ArenaError>
-    where
-        K: Hash + Eq + Send + Sync + 'static,
-    {
-        self.try_share_cell_map_with(key_of, |_, _| {})
+        or_fail(self.try_share_cell_map(key_of, |_, _| {}))
     }
 
     /// Shares as [`share_cell_map`](Self::share_cell_map) does, and sorts each list by another key. Use it where
@@ -168,11 +156,11 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         K: Hash + Eq + Send + Sync + 'static,
     {
         let sort = |list: &mut [T], ends: &[u32]| sort_each(list, ends, sort_key);
-        or_fail(self.try_share_cell_map_with(key_of, sort))
+        or_fail(self.try_share_cell_map(key_of, sort))
     }
 
     #[track_caller]
-    fn try_share_cell_map_with<K>(
+    fn try_share_cell_map<K>(
         mut self,
         mut key_of: impl FnMut(&T) -> K,
         finish: impl FnOnce(&mut [T], &[u32]),
@@ -182,15 +170,14 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     {
         let arenas = self.arenas;
         let (arena, scratch) = (arenas.local(), arenas.scratch());
-        let len = self.try_len()?;
+        let len = self.len();
         let mut slots = scratch.vec();
         slots.try_resize(slots_for(len).min(FIRST_SLOTS), 0_u32)?;
         // With room for all cells of this table, it does not grow beside the keys, which would move both.
         let mut ends = scratch.try_vec_with_capacity(slots.len() / SLOTS_PER_KEY)?;
-        let (mut seen, mut keys) = (0, scratch.vec());
+        let mut keys = scratch.vec();
         let mut list = self.try_gather_cells(&mut ends, |value, ends| {
             let key = key_of(value);
-            seen += 1;
             match find(&slots, &keys, &key) {
                 Ok(cell) => Ok(cell),
                 Err(slot) => {
@@ -201,6 +188,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
                     if SLOTS_PER_KEY * keys.len() > slots.len() {
                         // If new keys come as often as so far, the table does not grow again. `max` is for a
                         // product that saturates.
+                        let seen = 1 + ends.iter().sum::<u32>() as usize;
                         let expected = keys.len().saturating_mul(len) / seen;
                         try_grow(&mut slots, &keys, expected.max(keys.len()))?;
                     }
@@ -259,20 +247,18 @@ fn slots_for(keys: usize) -> usize {
 /// Replaces the table with a larger one, for `expected` keys, and inserts all keys again.
 #[cold]
 #[inline(never)]
-fn try_grow<K: Hash>(
+fn try_grow<K: Hash + Eq>(
     slots: &mut FrameVec<'_, u32>,
     keys: &[K],
     expected: usize,
 ) -> Result<(), ArenaError> {
-    let len = slots_for(expected);
     slots.clear();
-    slots.try_resize(len, 0)?;
+    slots.try_resize(slots_for(expected), 0)?;
     for (cell, key) in (1..).zip(keys) {
-        let mut slot = FixedState::default().hash_one(key) as usize & (len - 1);
-        while slots[slot] != 0 {
-            slot = (slot + 1) & (len - 1);
+        // A key that lies may be found. Then its cell has no slot.
+        if let Err(slot) = find(slots, keys, key) {
+            slots[slot] = cell;
         }
-        slots[slot] = cell;
     }
     Ok(())
 }

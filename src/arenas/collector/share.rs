@@ -1,10 +1,11 @@
-//! The list that comes out of a collector.
-#![forbid(unsafe_code)]
+//! The list that comes out of a collector, and the memory that it goes to.
+#![expect(unsafe_code, reason = "trusts that room in lists was filled")]
 
 use std::cmp::Ordering;
+use std::mem::MaybeUninit;
 
-use super::{FrameCollector, GatherInto};
-use crate::containers::or_fail;
+use super::FrameCollector;
+use crate::containers::{FrameVec, or_fail};
 use crate::error::ArenaError;
 use crate::handles::FrameHandle;
 
@@ -16,13 +17,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// [`share_sorted`](Self::share_sorted) costs little more, and returns the same list each time.
     #[track_caller]
     pub fn share(self) -> FrameHandle<[T]> {
-        or_fail(self.try_share())
-    }
-
-    /// Shares as [`share`](Self::share) does, or returns an error and drops the elements.
-    #[track_caller]
-    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError> {
-        self.try_share_list(unsorted())
+        or_fail(self.try_share_list(unsorted()))
     }
 
     /// Makes one sorted list of all elements and shares it. The list does not depend on which worker was
@@ -39,13 +34,13 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     where
         T: Ord,
     {
-        or_fail(self.try_share_sorted_by(T::cmp))
+        self.share_sorted_by(T::cmp)
     }
 
     /// Makes one list of all elements, sorted by a key, and shares it; see [`share_sorted`](Self::share_sorted).
     #[track_caller]
     pub fn share_sorted_by_key<K: Ord>(self, mut key: impl FnMut(&T) -> K) -> FrameHandle<[T]> {
-        or_fail(self.try_share_sorted_by(|a, b| key(a).cmp(&key(b))))
+        self.share_sorted_by(|a, b| key(a).cmp(&key(b)))
     }
 
     /// Makes one list of all elements, in an order of your own, and shares it: e.g. by distance.
@@ -61,16 +56,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// ```
     #[track_caller]
     pub fn share_sorted_by(self, compare: impl FnMut(&T, &T) -> Ordering) -> FrameHandle<[T]> {
-        or_fail(self.try_share_sorted_by(compare))
-    }
-
-    /// Shares as [`share_sorted_by`](Self::share_sorted_by) does, or returns an error and drops the elements.
-    #[track_caller]
-    pub fn try_share_sorted_by(
-        self,
-        compare: impl FnMut(&T, &T) -> Ordering,
-    ) -> Result<FrameHandle<[T]>, ArenaError> {
-        self.try_share_list(Some(compare))
+        or_fail(self.try_share_list(Some(compare)))
     }
 }
 
@@ -121,4 +107,75 @@ impl<T: Send> FrameCollector<'_, T> {
 
 fn unsorted<T>() -> Option<fn(&T, &T) -> Ordering> {
     None
+}
+
+/// Memory into which a collector can move its elements: a `&mut Vec`, a `&mut FrameVec`, or a
+/// `&mut [MaybeUninit]` such as a mapped buffer. See [`FrameCollector::gather_into`].
+pub trait GatherInto<T>: sealed::Target<T> {}
+
+impl<T, G: sealed::Target<T>> GatherInto<T> for G {}
+
+mod sealed {
+    use super::{ArenaError, MaybeUninit};
+
+    pub trait Target<T>: Sized {
+        type Filled;
+
+        /// Returns room for `len` elements.
+        fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError>;
+
+        /// Takes over the elements.
+        ///
+        /// # Safety
+        /// The last call must have been `try_room(len)`, and all of that room must be initialised.
+        unsafe fn filled(self, len: usize) -> Self::Filled;
+    }
+}
+
+impl<T> sealed::Target<T> for &mut Vec<T> {
+    type Filled = ();
+
+    fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
+        self.reserve(len);
+        Ok(&mut self.spare_capacity_mut()[..len])
+    }
+
+    unsafe fn filled(self, len: usize) {
+        let len = self.len() + len;
+        // SAFETY: the room for `len` elements behind the length was filled.
+        unsafe { self.set_len(len) };
+    }
+}
+
+impl<T> sealed::Target<T> for &mut FrameVec<'_, T> {
+    type Filled = ();
+
+    fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
+        self.try_reserve_exact(len)?;
+        Ok(&mut self.spare_capacity_mut()[..len])
+    }
+
+    unsafe fn filled(self, len: usize) {
+        let len = self.len() + len;
+        // SAFETY: the room for `len` elements behind the length was filled.
+        unsafe { self.set_len(len) };
+    }
+}
+
+impl<'r, T> sealed::Target<T> for &'r mut [MaybeUninit<T>] {
+    type Filled = &'r mut [T];
+
+    #[track_caller]
+    fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
+        let room = self.len();
+        match self.get_mut(..len) {
+            Some(slots) => Ok(slots),
+            None => panic!("{len} elements were collected, and there is room for {room}"),
+        }
+    }
+
+    unsafe fn filled(self, len: usize) -> &'r mut [T] {
+        // SAFETY: the first `len` slots were filled.
+        unsafe { self[..len].assume_init_mut() }
+    }
 }
