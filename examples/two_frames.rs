@@ -50,6 +50,7 @@ fn react(arenas: Res<FrameArenas>, visible: Res<Visible>) {
         match change {
             Change::Added(entity) => println!("  {entity} came into view"),
             Change::Removed(entity) => println!("  {entity} left"),
+            Change::Changed { .. } => {}
         }
     }
 }

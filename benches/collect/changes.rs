@@ -173,6 +173,7 @@ impl Way for Ours {
             match change {
                 Change::Added(entity) => to_added.push(*entity),
                 Change::Removed(entity) => to_removed.push(*entity),
+                Change::Changed { .. } => {}
             }
         }
         self.changes = [added.share(), removed.share()];

@@ -17,6 +17,13 @@ pub enum Change<'a, T> {
     Added(&'a T),
     /// Only the old list has this element.
     Removed(&'a T),
+    /// Both lists have an element with this key, and the two differ. Only comparisons by key yield this.
+    Changed {
+        /// The element of the old list.
+        before: &'a T,
+        /// The element of the new list.
+        now: &'a T,
+    },
 }
 
 impl<'a, T> Change<'a, T> {
@@ -30,7 +37,7 @@ impl<'a, T> Change<'a, T> {
     pub const fn added(self) -> Option<&'a T> {
         match self {
             Self::Added(value) => Some(value),
-            Self::Removed(_) => None,
+            _ => None,
         }
     }
 
@@ -39,7 +46,7 @@ impl<'a, T> Change<'a, T> {
     pub const fn removed(self) -> Option<&'a T> {
         match self {
             Self::Removed(value) => Some(value),
-            Self::Added(_) => None,
+            _ => None,
         }
     }
 }
@@ -49,7 +56,7 @@ impl<'a, T> Change<'a, T> {
 ///
 /// The changes come in the order of the lists. Of equal elements, only those in excess are reported: `[1, 1]`
 /// and `[1]` differ by one removal. If a list is not sorted, elements of both lists may be reported as removed
-/// and added. Each step takes at least one element off a list, so the walk ends, whatever `Ord` returns.
+/// and added.
 ///
 /// ```
 /// use bevy_frame_arena::{Change, changes};
@@ -62,6 +69,21 @@ pub fn changes<'a, T: Ord>(
     before: &'a [T],
     now: &'a [T],
 ) -> impl Iterator<Item = Change<'a, T>> + use<'a, T> {
+    walk(before, now, T::cmp, |_, _| true)
+}
+
+/// Each step takes at least one element off a list, so the walk ends, whatever `compare` returns.
+#[inline]
+fn walk<'a, T, C, S>(
+    before: &'a [T],
+    now: &'a [T],
+    mut compare: C,
+    mut is_same: S,
+) -> impl Iterator<Item = Change<'a, T>> + use<'a, T, C, S>
+where
+    C: FnMut(&T, &T) -> Ordering,
+    S: FnMut(&T, &T) -> bool,
+{
     let (mut old, mut new) = (before.iter(), now.iter());
     from_fn(move || {
         loop {
@@ -69,10 +91,16 @@ pub fn changes<'a, T: Ord>(
                 let removed = || old.next().map(Change::Removed);
                 return new.next().map(Change::Added).or_else(removed);
             };
-            match before.cmp(now) {
+            match compare(before, now) {
                 Ordering::Less => return old.next().map(Change::Removed),
                 Ordering::Greater => return new.next().map(Change::Added),
-                Ordering::Equal => _ = (old.next(), new.next()),
+                Ordering::Equal => {
+                    old.next();
+                    new.next();
+                    if !is_same(before, now) {
+                        return Some(Change::Changed { before, now });
+                    }
+                }
             }
         }
     })
@@ -105,6 +133,7 @@ pub fn changes<'a, T: Ord>(
 ///         match change {
 ///             Change::Added(entity) => println!("{entity} came into view"),
 ///             Change::Removed(entity) => println!("{entity} left"),
+///             Change::Changed { .. } => {}
 ///         }
 ///     }
 /// }
@@ -157,16 +186,35 @@ impl<T: 'static> TwoFrames<T> {
     where
         T: Ord,
     {
-        if !arenas.ring.is_current(self.now.stamp()) {
-            return changes(&[], &[]);
-        }
-        if self.has_gap(arenas) && arenas.settings().lives_for == LivesFor::OnePeriod {
-            let caller = Location::caller();
-            arenas.lost_list_at.get_or_init(|| caller);
-        }
-        // A failed look-up is expected here, so it is not counted.
-        let before = arenas.find(self.before).unwrap_or_default();
-        changes(before, &arenas[self.now])
+        let (before, now) = self.lists(arenas);
+        changes(before, now)
+    }
+
+    /// Compares the two lists, which must be sorted by a key, as [`changes`](Self::changes) does. Elements with
+    /// the same key that differ are [`Changed`](Change::Changed).
+    ///
+    /// ```
+    /// # use bevy_frame_arena::{Change, FrameArenas, TwoFrames};
+    /// let mut arenas = FrameArenas::default();
+    /// let mut health = TwoFrames::default();
+    /// for list in [[("a", 9), ("b", 5)], [("a", 9), ("b", 4)]] {
+    ///     arenas.swap();
+    ///     health.set(arenas.local().share_slice_copy(&list));
+    /// }
+    /// let hit = Change::Changed { before: &("b", 5), now: &("b", 4) };
+    /// assert!(health.changes_by_key(&arenas, |it| it.0).eq([hit]));
+    /// ```
+    #[track_caller]
+    pub fn changes_by_key<'a, K: Ord, F: FnMut(&T) -> K>(
+        &self,
+        arenas: &'a FrameArenas,
+        mut key: F,
+    ) -> impl Iterator<Item = Change<'a, T>> + use<'a, T, K, F>
+    where
+        T: PartialEq,
+    {
+        let (before, now) = self.lists(arenas);
+        walk(before, now, move |a, b| key(a).cmp(&key(b)), T::eq)
     }
 
     /// Returns whether the old list is stale, e.g. after a pause. Its elements are not reported as removed, so
@@ -184,6 +232,22 @@ impl<T: 'static> TwoFrames<T> {
     pub fn has_gap(&self, arenas: &FrameArenas) -> bool {
         let is_new = arenas.ring.is_current(self.now.stamp());
         is_new && !self.before.is_unset() && !arenas.ring.holds(self.before.stamp())
+    }
+
+    /// Returns the old and the new list. A failed look-up is expected here, so it is not counted.
+    #[track_caller]
+    fn lists<'a>(&self, arenas: &'a FrameArenas) -> (&'a [T], &'a [T]) {
+        if !arenas.ring.is_current(self.now.stamp()) {
+            return (&[], &[]);
+        }
+        let is_kept = arenas.ring.holds(self.before.stamp());
+        let lives_for = arenas.settings().lives_for;
+        if !is_kept && !self.before.is_unset() && lives_for == LivesFor::OnePeriod {
+            let caller = Location::caller();
+            arenas.lost_list_at.get_or_init(|| caller);
+        }
+        let before = if is_kept { &arenas[self.before] } else { &[] };
+        (before, &arenas[self.now])
     }
 }
 

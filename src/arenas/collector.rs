@@ -75,7 +75,8 @@ use crate::panics::FirstPanic;
 ///
 /// # Panics
 /// Each method panics with the text of the [`ArenaError`] if memory is refused. Elements that the method takes are
-/// dropped first.
+/// dropped first. [`try_share`](Self::try_share) and [`try_share_cells`](Self::try_share_cells) return the
+/// error instead.
 #[doc(alias = "parallel")]
 #[doc(alias = "par_iter")]
 pub struct FrameCollector<'a, T: Send> {

@@ -93,6 +93,7 @@ fn count_targets(arenas: Res<ArenasOf<FixedStep>>, targets: Res<Targets>, mut su
         match change {
             Change::Added(hit) => sum.add(hit.creep.to_bits()),
             Change::Removed(hit) => sum.add(hit.damage.into()),
+            Change::Changed { .. } => {}
         }
     }
 }
@@ -133,6 +134,7 @@ fn count_visible(arenas: Res<FrameArenas>, visible: Res<Visible>, mut sum: ResMu
         match change {
             Change::Added(entity) => sum.add(entity.to_bits()),
             Change::Removed(entity) => sum.add(entity.to_bits() + 1),
+            Change::Changed { .. } => {}
         }
     }
 }

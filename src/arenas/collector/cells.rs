@@ -276,7 +276,17 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         cells: usize,
         cell_of: impl FnMut(&T) -> usize,
     ) -> FrameHandle<Cells<T>> {
-        or_fail(self.try_share_cells(cells, cell_of, |_, _| {}))
+        or_fail(self.try_share_cells(cells, cell_of))
+    }
+
+    /// Shares as [`share_cells`](Self::share_cells) does, or returns an error and drops the elements.
+    #[track_caller]
+    pub fn try_share_cells(
+        self,
+        cells: usize,
+        cell_of: impl FnMut(&T) -> usize,
+    ) -> Result<FrameHandle<Cells<T>>, ArenaError> {
+        self.try_share_cells_with(cells, cell_of, |_, _| {})
     }
 
     /// Shares the elements in `cells` numbered cells, as [`share_cells`](Self::share_cells) does, and sorts each
@@ -289,11 +299,11 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         sort_key: impl FnMut(&T) -> K,
     ) -> FrameHandle<Cells<T>> {
         let sort = |list: &mut [T], ends: &[u32]| sort_each(list, ends, sort_key);
-        or_fail(self.try_share_cells(cells, cell_of, sort))
+        or_fail(self.try_share_cells_with(cells, cell_of, sort))
     }
 
     #[track_caller]
-    fn try_share_cells(
+    fn try_share_cells_with(
         self,
         cells: usize,
         mut cell_of: impl FnMut(&T) -> usize,

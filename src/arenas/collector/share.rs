@@ -17,7 +17,13 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
     /// [`share_sorted`](Self::share_sorted) costs little more, and returns the same list each time.
     #[track_caller]
     pub fn share(self) -> FrameHandle<[T]> {
-        or_fail(self.try_share_list(unsorted()))
+        or_fail(self.try_share())
+    }
+
+    /// Shares as [`share`](Self::share) does, or returns an error and drops the elements.
+    #[track_caller]
+    pub fn try_share(self) -> Result<FrameHandle<[T]>, ArenaError> {
+        self.try_share_list(unsorted())
     }
 
     /// Makes one sorted list of all elements and shares it. The list does not depend on which worker was

@@ -30,8 +30,8 @@ fn a_stale_handle_names_the_line_that_made_it() {
     let boxes = (line!(), [arena.boxed(1).share(), arena.boxed(1).try_share().unwrap()]);
     let strings = (line!(), [arena.string().share()]);
     let full = || { let it = arenas.collector(); it.push(1); it };
-    let collected = (line!(), [full().share(), full().share_sorted(), full().share_sorted_by_key(|n| *n), full().share_sorted_by(Ord::cmp)]);
-    let cells = (line!(), [full().share_cells(2, |n| *n), full().share_cells_sorted_by_key(2, |n| *n, |n| *n)]);
+    let collected = (line!(), [full().share(), full().try_share().unwrap(), full().share_sorted(), full().share_sorted_by_key(|n| *n), full().share_sorted_by(Ord::cmp)]);
+    let cells = (line!(), [full().share_cells(2, |n| *n), full().try_share_cells(2, |n| *n).unwrap(), full().share_cells_sorted_by_key(2, |n| *n, |n| *n)]);
     let maps = (line!(), [full().share_cell_map(|n| *n), full().share_cell_map_sorted_by_key(|n| *n, |n| *n)]);
     arenas.swap();
     arenas.swap();
