@@ -151,6 +151,19 @@ impl<T: ?Sized> FrameHandle<T> {
     }
 }
 
+impl<T> FrameHandle<[T]> {
+    /// Returns the handle of the only element of a shared slice.
+    fn of_only(self) -> FrameHandle<T> {
+        assert_eq!(self.pointer.len(), 1);
+        FrameHandle {
+            pointer: self.pointer.cast(),
+            stamp: self.stamp,
+            #[cfg(debug_assertions)]
+            made_at: self.made_at,
+        }
+    }
+}
+
 /// An unset handle: it resolves to nothing.
 impl<T> Default for FrameHandle<T> {
     fn default() -> Self {

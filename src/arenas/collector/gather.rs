@@ -61,7 +61,7 @@ impl<T> sealed::Target<T> for &mut FrameVec<'_, T> {
     type Filled = ();
 
     fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
-        self.try_reserve_exact(len)?;
+        self.try_reserve(len)?;
         Ok(&mut self.spare_capacity_mut()[..len])
     }
 
@@ -118,7 +118,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         // SAFETY:
         // - the room was taken from this arena for `T`;
         // - the elements lie in memory of this arena, and the collector has just forgotten them.
-        Ok(unsafe { arena.share_leaked(values, values, room) })
+        Ok(unsafe { arena.share_leaked(values, room) })
     }
 
     /// Returns the elements, if they are one slice in this arena.
