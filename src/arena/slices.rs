@@ -145,10 +145,12 @@ impl FrameArena {
 
     /// Takes memory for `len` elements of `T`, if the active block has room.
     #[inline(always)]
-    pub(crate) fn take_elements_of_block<T>(&self, len: usize) -> Option<NonNull<[T]>> {
-        let layout = array_layout::<T>(len).ok()?;
-        let memory = self.take(layout.size(), beyond_cursor(align_of::<T>()))?;
-        Some(NonNull::slice_from_raw_parts(memory.cast(), len))
+    pub(crate) fn take_elements_of_block<T>(&self, len: usize) -> Option<NonNull<T>> {
+        let layout = Layout::array::<T>(len).ok()?;
+        Some(
+            self.take(layout.size(), beyond_cursor(align_of::<T>()))?
+                .cast(),
+        )
     }
 
     #[cold]

@@ -36,8 +36,6 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     check!((0..99).fold((), |(), _| text.push('x')));
     check!(text.reserve(100));
     check!(write!(text, "{long}"));
-    check!(text.extend([&*long]));
-    check!(text.extend(long.chars()));
     check!(word.clone());
     check!(*text += &long);
     check!(map.insert(1, [1; 99]));
