@@ -40,7 +40,9 @@ impl FrameArena {
     /// Creates a list as [`vec_with_capacity`](Self::vec_with_capacity) does, or returns an error.
     #[inline]
     pub fn try_vec_with_capacity<T>(&self, capacity: usize) -> Result<FrameVec<'_, T>, ArenaError> {
-        FrameVec::try_with_capacity(capacity, self)
+        let mut vec = FrameVec::with_capacity_of_block(capacity, self);
+        vec.try_reserve(capacity)?;
+        Ok(vec)
     }
 
     /// Moves a value into a box. Unlike [`alloc`](Self::alloc), this takes types with a destructor.
@@ -164,7 +166,7 @@ fn checked_range(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
     }
 }
 
-/// Forwards traits of a container to its contents: order, hashing, `Debug`, borrowing.
+/// Forwards traits of a container to its contents: order, hashing, `Debug`, `AsRef`.
 macro_rules! like_contents {
     ([$($param:ident)?] $container:ty, $contents:ty) => {
         impl<$($param: Eq)?> Eq for $container {}
@@ -202,12 +204,6 @@ macro_rules! like_contents {
         // Bevy's `ParallelSliceMut` is for types with `AsMut`.
         impl<$($param)?> AsMut<$contents> for $container {
             fn as_mut(&mut self) -> &mut $contents {
-                self
-            }
-        }
-
-        impl<$($param)?> std::borrow::Borrow<$contents> for $container {
-            fn borrow(&self) -> &$contents {
                 self
             }
         }

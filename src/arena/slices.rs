@@ -10,11 +10,8 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::values::refuse_destructors;
-use super::{FrameArena, bump::beyond_cursor, dangling};
+use super::{FrameArena, bump::beyond_cursor};
 use crate::error::{ArenaError, or_fail};
-
-/// The largest alignment that `#[repr(align)]` allows.
-const MAX_ALIGN: usize = 1 << 29;
 
 /// # Slices that this system reads and writes
 ///
@@ -162,60 +159,6 @@ impl FrameArena {
         unsafe { copy_to(memory, source) }
     }
 
-    /// Allocates a slice of `len` copies of `value` that starts at a multiple of `ALIGN`.
-    ///
-    /// For SIMD lanes, cache lines (64) and pages (4096). `ALIGN` must be a power of two up to 2^29, which is
-    /// checked at compile time. An `ALIGN` below the alignment of `T` has no effect.
-    ///
-    /// ```
-    /// # use bevy_frame_arena::FrameArena;
-    /// let arena = FrameArena::new(4096);
-    /// let lanes = arena.alloc_slice_aligned::<64, _>(8, 1.5_f32);
-    /// assert_eq!(lanes.as_ptr().addr() % 64, 0);
-    /// ```
-    #[inline]
-    #[track_caller]
-    pub fn alloc_slice_aligned<const ALIGN: usize, T: Copy>(
-        &self,
-        len: usize,
-        value: T,
-    ) -> &mut [T] {
-        const { refuse_alignment(ALIGN) };
-        or_fail(self.try_make_aligned::<ALIGN, T>(len, value))
-    }
-
-    /// Allocates as [`alloc_slice_aligned`](Self::alloc_slice_aligned) does, or returns an error.
-    #[inline]
-    pub fn try_alloc_slice_aligned<const ALIGN: usize, T: Copy>(
-        &self,
-        len: usize,
-        value: T,
-    ) -> Result<&mut [T], ArenaError> {
-        const { refuse_alignment(ALIGN) };
-        self.try_make_aligned::<ALIGN, T>(len, value)
-    }
-
-    /// Makes an aligned slice. Callers must refuse invalid alignments. Each does so itself, so that the
-    /// compiler reports the user's line.
-    #[inline]
-    fn try_make_aligned<const ALIGN: usize, T: Copy>(
-        &self,
-        len: usize,
-        value: T,
-    ) -> Result<&mut [T], ArenaError> {
-        // An array that has a layout, but not with this alignment, is within `MAX_ALIGN` of the largest
-        // possible size: it is too long.
-        let Ok(layout) = array_layout::<T>(len)?.align_to(ALIGN) else {
-            return Err(too_long::<T>(len));
-        };
-        let memory = match layout.size() {
-            0 => dangling(layout),
-            _ => self.try_alloc_layout(layout)?,
-        };
-        // SAFETY: the memory was taken for `len` elements, with at least their alignment.
-        Ok(unsafe { fill(memory, len, |_| value) })
-    }
-
     /// Allocates a copy of a string.
     ///
     /// ```
@@ -284,12 +227,4 @@ pub(crate) fn too_long<T>(len: usize) -> ArenaError {
         len,
         element_bytes: size_of::<T>(),
     }
-}
-
-/// Refuses invalid alignments at compile time.
-const fn refuse_alignment(align: usize) {
-    assert!(
-        align.is_power_of_two() && align <= MAX_ALIGN,
-        "`ALIGN` must be a power of two, and at most 2^29"
-    );
 }

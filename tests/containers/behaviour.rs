@@ -31,7 +31,7 @@ fn lists_are_compared_hashed_and_shown_like_slices() {
     assert_eq!(hash_of(&list), hash_of([1, 2, 3].as_slice()));
     assert_eq!(format!("{list:?}"), "[1, 2, 3]");
     let slice: &[i32] = list.as_ref();
-    assert_eq!(slice, &list[..]);
+    assert_eq!(slice, list.as_slice());
 }
 
 /// `par_chunk_map_mut` of Bevy is a method of all types with `AsMut`.

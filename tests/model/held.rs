@@ -37,7 +37,7 @@ impl<'a> Held<'a> {
             Ok(live) => {
                 let (start, end) = live.range().unwrap_or((0, 0));
                 let asked_for = match method {
-                    Method::Layout | Method::Aligned => request.align,
+                    Method::Layout => request.align,
                     Method::Page => 4096,
                     _ => 1,
                 };

@@ -79,16 +79,6 @@ impl<'a> Live<'a> {
                 });
                 Self::Bytes(arena.try_collect(iter).map(FrameVec::leak)?, seed)
             }
-            Method::Aligned => {
-                let len = bytes % 9000;
-                // As much as was asked for, or more.
-                let memory = match align {
-                    ..=8 => arena.try_alloc_slice_aligned::<8, _>(len, seed)?,
-                    9..=64 => arena.try_alloc_slice_aligned::<64, _>(len, seed)?,
-                    _ => arena.try_alloc_slice_aligned::<4096, _>(len, seed)?,
-                };
-                Self::Bytes(memory, seed)
-            }
             Method::Str => {
                 let text = format!("{seed}").repeat(bytes % 5000);
                 Self::Str(arena.try_alloc_str(&text)?, text)

@@ -143,7 +143,6 @@ fn method() -> impl Strategy<Value = Method> {
         Method::FillCopy,
         Method::FillWith,
         Method::FillIter,
-        Method::Aligned,
         Method::Str,
         Method::Fmt,
         Method::BoxTracked,

@@ -163,7 +163,6 @@ pub(crate) enum Method {
     FillCopy,
     FillWith,
     FillIter,
-    Aligned,
     Str,
     Fmt,
     BoxTracked,
