@@ -40,9 +40,7 @@ impl FrameArena {
     /// Creates a list as [`vec_with_capacity`](Self::vec_with_capacity) does, or returns an error.
     #[inline]
     pub fn try_vec_with_capacity<T>(&self, capacity: usize) -> Result<FrameVec<'_, T>, ArenaError> {
-        let mut vec = FrameVec::with_capacity_of_block(capacity, self);
-        vec.try_reserve(capacity)?;
-        Ok(vec)
+        FrameVec::try_with_capacity(capacity, self)
     }
 
     /// Moves a value into a box. Unlike [`alloc`](Self::alloc), this takes types with a destructor.
@@ -166,22 +164,10 @@ fn checked_range(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
     }
 }
 
-/// Forwards traits of a container to its contents: order, hashing, `Debug`, `AsRef`.
+/// Forwards traits of a container to its contents: hashing, `Debug`, `AsRef`.
 macro_rules! like_contents {
     ([$($param:ident)?] $container:ty, $contents:ty) => {
         impl<$($param: Eq)?> Eq for $container {}
-
-        impl<$($param: Ord)?> PartialOrd for $container {
-            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-                Some(self.cmp(other))
-            }
-        }
-
-        impl<$($param: Ord)?> Ord for $container {
-            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-                (**self).cmp(&**other)
-            }
-        }
 
         impl<$($param: std::hash::Hash)?> std::hash::Hash for $container {
             fn hash<H: std::hash::Hasher>(&self, state: &mut H) {

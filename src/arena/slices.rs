@@ -154,9 +154,7 @@ impl FrameArena {
     #[inline(never)]
     #[track_caller]
     fn alloc_slice_copy_slow<T: Copy>(&self, source: &[T]) -> &mut [T] {
-        let memory = self.alloc_layout_slow(Layout::for_value(source));
-        // SAFETY: the memory was taken for this many elements.
-        unsafe { copy_to(memory, source) }
+        or_fail(self.try_alloc_slice_copy(source))
     }
 
     /// Allocates a copy of a string.

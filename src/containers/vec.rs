@@ -59,6 +59,18 @@ impl<'a, T> FrameVec<'a, T> {
         }
     }
 
+    /// Creates a list with room for exactly `capacity` elements.
+    #[inline]
+    pub(super) fn try_with_capacity(
+        capacity: usize,
+        arena: &'a FrameArena,
+    ) -> Result<Self, ArenaError> {
+        let start = arena.try_take_elements(capacity)?;
+        // SAFETY: the block was just taken for this many elements, from this arena.
+        let buffer = unsafe { RawBuffer::from_raw(start, capacity, arena) };
+        Ok(Self { buffer, len: 0 })
+    }
+
     /// Creates a list with room for `capacity` elements if the active block has it, or else with none.
     #[inline(always)]
     pub(super) fn with_capacity_of_block(capacity: usize, arena: &'a FrameArena) -> Self {
