@@ -145,8 +145,8 @@ unsafe impl<T: SharedInstead> Send for RawBuffer<'_, T> {}
 // SAFETY: nothing implements the bound, so this shares nothing.
 unsafe impl<T: SharedInstead> Sync for RawBuffer<'_, T> {}
 
-/// As [`try_grow`], with a panic for an error. A block that is the first or the newest, and finds room in the
-/// active block, is handled here, because a list that is pushed to element by element takes this path.
+/// As [`try_grow`], with a panic for an error. Growth within the active block is inlined here, because a
+/// list that is pushed to element by element takes this path.
 ///
 /// # Safety
 /// As for [`try_grow`].
@@ -160,27 +160,41 @@ unsafe fn grow_or_fail<T>(
     len: usize,
     additional: usize,
 ) -> Block<T> {
-    let in_block = || {
-        if size_of::<T>() == 0 {
-            return None;
-        }
-        let needed = len.checked_add(additional)?;
-        let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
-        let new_bytes = Layout::array::<T>(wanted).ok()?.size();
-        let block = if capacity == 0 {
-            arena.take_elements_of_block(wanted)?
-        } else {
-            let old_bytes = capacity * size_of::<T>();
-            // SAFETY: a buffer with a capacity has a block of that many elements, and the new size is larger.
-            unsafe { arena.grow_in_place(start.cast(), old_bytes, new_bytes)? }.cast()
-        };
-        Some((block, wanted))
-    };
-    if let Some(grown) = in_block() {
+    // SAFETY: the caller's promise.
+    if let Some(grown) = unsafe { grow_in_block(arena, start, capacity, len, additional) } {
         return grown;
     }
     // SAFETY: the caller's promise. The block is unchanged.
     or_fail(unsafe { try_grow(arena, start, capacity, len, additional) })
+}
+
+/// Doubles the capacity, or more if more is needed, if the active block has the room: for a first block,
+/// or one that is the newest and grows in place. Otherwise nothing changes.
+///
+/// # Safety
+/// As for [`try_grow`].
+#[inline(always)]
+unsafe fn grow_in_block<T>(
+    arena: &FrameArena,
+    start: NonNull<T>,
+    capacity: usize,
+    len: usize,
+    additional: usize,
+) -> Option<Block<T>> {
+    if size_of::<T>() == 0 {
+        return None;
+    }
+    let needed = len.checked_add(additional)?;
+    let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
+    let new_bytes = Layout::array::<T>(wanted).ok()?.size();
+    let block = if capacity == 0 {
+        arena.take_elements_of_block(wanted)?
+    } else {
+        let old_bytes = capacity * size_of::<T>();
+        // SAFETY: a buffer with a capacity has a block of that many elements, and the new size is larger.
+        unsafe { arena.grow_in_place(start.cast(), old_bytes, new_bytes)? }.cast()
+    };
+    Some((block, wanted))
 }
 
 /// Doubles the capacity. If more is needed, or doubling is refused, takes exactly the capacity needed: in
@@ -198,6 +212,10 @@ unsafe fn try_grow<T>(
     len: usize,
     additional: usize,
 ) -> Result<Block<T>, ArenaError> {
+    // SAFETY: the caller's promise.
+    if let Some(grown) = unsafe { grow_in_block(arena, start, capacity, len, additional) } {
+        return Ok(grown);
+    }
     let resize = |new_capacity| {
         let layout = array_layout::<T>(new_capacity)?;
         let block = if capacity == 0 {
