@@ -65,7 +65,6 @@ use crate::stamp::{self, Stamp};
 /// | a copy of a slice | [`alloc_slice_copy`] | [`share_slice_copy`] | [`vec`], `extend_from_slice` |
 /// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_with`](Self::alloc_slice_fill_with) | [`share_iter`] | [`vec`], `resize` |
 /// | the elements of an iterator | [`collect`], `leak` | [`share_iter`] | [`collect`] |
-/// | a slice that is aligned | [`alloc_slice_aligned`] | | |
 /// | text | [`alloc_str`], [`alloc_fmt`] | [`share_str`], [`share_fmt`] | [`string`] |
 /// | raw memory | [`alloc_layout`] | | |
 /// | a map, a set | | | [`map`], [`set`] |
@@ -80,7 +79,6 @@ use crate::stamp::{self, Stamp};
 /// [`alloc_slice_fill_copy`]: Self::alloc_slice_fill_copy
 /// [`share_iter`]: Self::share_iter
 /// [`collect`]: Self::collect
-/// [`alloc_slice_aligned`]: Self::alloc_slice_aligned
 /// [`alloc_str`]: Self::alloc_str
 /// [`alloc_fmt`]: Self::alloc_fmt
 /// [`share_str`]: Self::share_str
@@ -207,7 +205,11 @@ impl FrameArena {
     fn try_with_settings(settings: &FrameArenaSettings) -> Result<Self, ArenaError> {
         let requested = size_of::<Store>();
         let store = StoreOf::try_one(settings).ok_or(ArenaError::AllocationFailed { requested })?;
-        Ok(Self::with_store(settings, store, stamp::standalone()))
+        Ok(Self::with_store(
+            settings,
+            store,
+            stamp::Lone::Standalone.block(),
+        ))
     }
 
     pub(crate) fn in_store(settings: &FrameArenaSettings, store: Arc<Store>, stamp: Stamp) -> Self {

@@ -300,7 +300,11 @@ impl FrameArenas {
     /// Returns a separate arena with the settings and the store of these arenas.
     pub(crate) fn arena_for_pool(&self) -> FrameArena {
         let store = Arc::clone(&self.common.store);
-        FrameArena::in_store(&self.common.settings, store, stamp::standalone())
+        FrameArena::in_store(
+            &self.common.settings,
+            store,
+            stamp::Lone::Standalone.block(),
+        )
     }
 
     /// Returns whether the last refusal was by the limit of a worker, not by the budget.

@@ -40,9 +40,7 @@ impl FrameArena {
     /// Creates a list as [`vec_with_capacity`](Self::vec_with_capacity) does, or returns an error.
     #[inline]
     pub fn try_vec_with_capacity<T>(&self, capacity: usize) -> Result<FrameVec<'_, T>, ArenaError> {
-        let mut vec = self.vec();
-        vec.try_reserve_exact(capacity)?;
-        Ok(vec)
+        FrameVec::try_with_capacity(capacity, self)
     }
 
     /// Moves a value into a box. Unlike [`alloc`](Self::alloc), this takes types with a destructor.
@@ -83,14 +81,10 @@ impl FrameArena {
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
         let (least, most) = iter.size_hint();
-        // Two branches to the end, which take fewer instructions than one list from either.
-        if most == Some(least) {
-            let mut vec = self.try_vec_with_capacity(least)?;
-            vec.try_extend(iter)?;
-            vec.shrink_to_fit();
-            return Ok(vec);
-        }
-        let first = least.max(const { some::<T>() });
+        let first = match most {
+            Some(most) if most == least => least,
+            _ => least.max(const { some::<T>() }),
+        };
         let mut vec = FrameVec::with_capacity_of_block(first, self);
         vec.try_extend(iter)?;
         vec.shrink_to_fit();
@@ -205,15 +199,15 @@ macro_rules! like_contents {
             }
         }
 
-        // Bevy's `ParallelSliceMut` is for types with `AsMut`.
-        impl<$($param)?> AsMut<$contents> for $container {
-            fn as_mut(&mut self) -> &mut $contents {
+        impl<$($param)?> std::borrow::Borrow<$contents> for $container {
+            fn borrow(&self) -> &$contents {
                 self
             }
         }
 
-        impl<$($param)?> std::borrow::Borrow<$contents> for $container {
-            fn borrow(&self) -> &$contents {
+        // Bevy's `ParallelSliceMut` is for types with `AsMut`.
+        impl<$($param)?> AsMut<$contents> for $container {
+            fn as_mut(&mut self) -> &mut $contents {
                 self
             }
         }

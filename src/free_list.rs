@@ -5,7 +5,6 @@ mod allocator;
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
-use std::fmt;
 use std::ptr::NonNull;
 
 use rlsf::{GRANULARITY, Tlsf};
@@ -41,8 +40,8 @@ const QUICK_SIZES: usize = 64;
 /// **A container of another crate aborts the process if the arena refuses an allocation**, e.g. because
 /// of a [budget](crate::FrameArenaSettings::budget_bytes) or a
 /// [limit](crate::FrameArenaSettings::worker_limit_bytes): the trait `Allocator` cannot return the
-/// reason. Call [`try_reserve`](Self::try_reserve) before filling a container. Or call the container's
-/// own `try_reserve` and, if that fails, [`last_error`](Self::last_error).
+/// reason. Call [`try_reserve`](Self::try_reserve) before filling a container, or the container's own
+/// `try_reserve`.
 ///
 /// ```
 /// use bevy_frame_arena::{FrameArenas, FreeList};
@@ -50,12 +49,12 @@ const QUICK_SIZES: usize = 64;
 ///
 /// let arenas = FrameArenas::default();
 /// let list = FreeList::new_in(64 << 10, arenas.local());
+/// let capacity_bytes = list.capacity_bytes();
 /// let mut neighbours = HashMap::new_in(&list);
 /// for n in 0..1000 {
 ///     neighbours.insert(n, n + 1); // the tables it outgrows are free again
 /// }
-/// drop(neighbours);
-/// assert_eq!(list.used_bytes(), 0);
+/// assert_eq!(list.capacity_bytes(), capacity_bytes); // it took no more from the arena
 /// ```
 ///
 /// A container cannot outlive the list, and the list cannot outlive the arena's period:
@@ -74,7 +73,7 @@ const QUICK_SIZES: usize = 64;
 /// # let mut arena = FrameArena::default();
 /// let list = FreeList::new_in(4096, &arena);
 /// arena.reset();
-/// list.used_bytes();
+/// list.capacity_bytes();
 /// ```
 pub struct FreeList<'a> {
     arena: &'a FrameArena,
@@ -89,9 +88,6 @@ struct State<'a> {
     lists: RefCell<Lists<'a>>,
     newest: Cell<Option<NonNull<Region>>>,
     capacity_bytes: Cell<usize>,
-    /// The bytes of all blocks that TLSF counts as allocated.
-    taken_bytes: Cell<usize>,
-    last_error: Cell<Option<ArenaError>>,
 }
 
 /// The head of a freed small block.
@@ -126,8 +122,6 @@ impl<'a> FreeList<'a> {
             lists: RefCell::new(Lists::new()),
             newest: Cell::new(None),
             capacity_bytes: Cell::new(0),
-            taken_bytes: Cell::new(0),
-            last_error: Cell::new(None),
         })?;
         let list = Self { arena, state };
         list.add_region(bytes)?;
@@ -143,22 +137,9 @@ impl<'a> FreeList<'a> {
         Ok(())
     }
 
-    /// Returns the error of the last allocation that failed, or `None` if none has.
-    pub fn last_error(&self) -> Option<ArenaError> {
-        self.state.last_error.get()
-    }
-
     /// Returns the bytes of all blocks, used and free.
     pub fn capacity_bytes(&self) -> usize {
         self.state.capacity_bytes.get()
-    }
-
-    /// Returns the bytes of the allocated blocks, including headers and rounding.
-    ///
-    /// Blocks with an alignment above 16 bytes count with the maximum padding they may need. The call
-    /// visits all freed small blocks one by one.
-    pub fn used_bytes(&self) -> usize {
-        self.state.taken_bytes.get() - self.waiting_bytes()
     }
 
     fn has_room_for(&self, bytes: usize) -> bool {
@@ -195,15 +176,6 @@ impl<'a> FreeList<'a> {
         let capacity_bytes = &state.capacity_bytes;
         capacity_bytes.set(capacity_bytes.get() + block_bytes);
         Ok(())
-    }
-}
-
-impl fmt::Debug for FreeList<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FreeList")
-            .field("capacity_bytes", &self.capacity_bytes())
-            .field("used_bytes", &self.used_bytes())
-            .finish_non_exhaustive()
     }
 }
 

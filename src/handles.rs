@@ -151,6 +151,19 @@ impl<T: ?Sized> FrameHandle<T> {
     }
 }
 
+impl<T> FrameHandle<[T]> {
+    /// Returns the handle of the only element of a shared slice.
+    fn of_only(self) -> FrameHandle<T> {
+        assert_eq!(self.pointer.len(), 1);
+        FrameHandle {
+            pointer: self.pointer.cast(),
+            stamp: self.stamp,
+            #[cfg(debug_assertions)]
+            made_at: self.made_at,
+        }
+    }
+}
+
 /// An unset handle: it resolves to nothing.
 impl<T> Default for FrameHandle<T> {
     fn default() -> Self {
@@ -253,7 +266,8 @@ impl FrameArena {
 /// are those of `get`.
 ///
 /// The type must have `find`, which returns the data or `None`, `why_not`, which returns the error, and
-/// `count_stale`, which counts a failed look-up. Its module must import `Outcome`. This is a macro because
+/// `count_stale`, which counts a failed look-up. Its module must import `FrameHandle`,
+/// `HandleError` and `Outcome`. This is a macro because
 /// inherent methods need no import, and `Index` cannot be implemented for all types of a trait.
 macro_rules! resolve_handles {
     ($(#[$get_docs:meta])* $type:ident) => {
@@ -266,7 +280,7 @@ macro_rules! resolve_handles {
             /// look-ups that panic, `arenas[handle]`, are reported as problems.
             #[inline]
             #[track_caller]
-            pub fn get<T: ?Sized>(&self, handle: $crate::handles::FrameHandle<T>) -> Option<&T> {
+            pub fn get<T: ?Sized>(&self, handle: FrameHandle<T>) -> Option<&T> {
                 let found = self.find(handle);
                 if found.is_none() {
                     self.count_miss(Outcome::Handled, handle);
@@ -280,10 +294,7 @@ macro_rules! resolve_handles {
             /// If [`get`](Self::get) returns `None`; see [`HandleError`](crate::HandleError).
             #[inline]
             #[track_caller]
-            pub fn resolve<T: ?Sized>(
-                &self,
-                handle: $crate::handles::FrameHandle<T>,
-            ) -> Result<&T, $crate::handles::HandleError> {
+            pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
                 match self.get(handle) {
                     Some(value) => Ok(value),
                     None => Err(self.why_not(handle)),
@@ -296,25 +307,21 @@ macro_rules! resolve_handles {
             /// and while the system that makes it pauses.
             #[inline]
             #[track_caller]
-            pub fn slice<T>(&self, handle: $crate::handles::FrameHandle<[T]>) -> &[T] {
+            pub fn slice<T>(&self, handle: FrameHandle<[T]>) -> &[T] {
                 self.get(handle).unwrap_or_default()
             }
 
             /// Returns the text of a handle, or `""` if the handle does not resolve.
             #[inline]
             #[track_caller]
-            pub fn text(&self, handle: $crate::handles::FrameHandle<str>) -> &str {
+            pub fn text(&self, handle: FrameHandle<str>) -> &str {
                 self.get(handle).unwrap_or_default()
             }
 
             #[cold]
             #[inline(never)]
             #[track_caller]
-            fn count_miss<T: ?Sized>(
-                &self,
-                outcome: Outcome,
-                handle: $crate::handles::FrameHandle<T>,
-            ) {
+            fn count_miss<T: ?Sized>(&self, outcome: Outcome, handle: FrameHandle<T>) {
                 // An unset handle does not mean that its reader is late.
                 if !handle.is_unset() {
                     self.count_stale(outcome, || self.why_not(handle));
@@ -322,7 +329,7 @@ macro_rules! resolve_handles {
             }
         }
 
-        impl<T: ?Sized> std::ops::Index<$crate::handles::FrameHandle<T>> for $type {
+        impl<T: ?Sized> std::ops::Index<FrameHandle<T>> for $type {
             type Output = T;
 
             /// # Panics
@@ -330,7 +337,7 @@ macro_rules! resolve_handles {
             /// [`HandleError`](crate::HandleError).
             #[inline]
             #[track_caller]
-            fn index(&self, handle: $crate::handles::FrameHandle<T>) -> &T {
+            fn index(&self, handle: FrameHandle<T>) -> &T {
                 match self.find(handle) {
                     Some(value) => value,
                     None => {

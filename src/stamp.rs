@@ -75,25 +75,10 @@ pub(crate) enum Lone {
 impl Lone {
     /// Takes a block of stamps and returns the first. The arena also owns those that [`after`] returns from
     /// it on.
-    fn block(self) -> Stamp {
+    pub(crate) fn block(self) -> Stamp {
         let kind = self as usize;
         take(&NEXT_LONE[kind], BLOCK_LENGTH, LONE[kind + 1])
     }
-}
-
-/// Returns a stamp for a standalone arena.
-pub(crate) fn standalone() -> Stamp {
-    Lone::Standalone.block()
-}
-
-/// Returns a stamp for an arena of scratch.
-pub(crate) fn scratch() -> Stamp {
-    Lone::Scratch.block()
-}
-
-/// Returns a stamp for a task arena.
-pub(crate) fn task() -> Stamp {
-    Lone::Task.block()
 }
 
 /// Returns a number below `limit` for a pool: unique, never reused, and not a stamp.
@@ -124,15 +109,6 @@ pub(crate) fn is_same_run(a: Stamp, b: Stamp) -> bool {
     let is_of_a_run = |stamp| (FIRST_RUN..FIRST_BLOCK).contains(&stamp);
     let run = |stamp| (stamp - FIRST_RUN) / RUN_LENGTH;
     is_of_a_run(a) && is_of_a_run(b) && run(a) == run(b)
-}
-
-/// Returns how many stamps before `now` the same run issued `stamp`, if it did.
-pub(crate) fn age(stamp: Stamp, now: Stamp) -> Option<u64> {
-    if is_same_run(stamp, now) {
-        now.checked_sub(stamp)
-    } else {
-        None
-    }
 }
 
 /// Returns the stamp that follows one of a lone arena. Each may be passed once.
@@ -238,15 +214,15 @@ mod tests {
     fn runs_never_overlap() {
         let mut a = StampRun::new();
         let b = StampRun::new();
-        let alone = standalone();
+        let alone = Lone::Standalone.block();
         let issued = a.advance();
         let later = a.advance();
-        assert_eq!(age(issued, later), Some(1));
-        assert_eq!(age(later, issued), None);
+        assert_eq!(later - issued, 1);
+        assert!(is_same_run(issued, later));
         assert_eq!((period(issued), period(later)), (0, 1));
         for foreign in [b.last_issued, alone, UNSET, SPARE] {
-            assert_eq!(age(foreign, later), None);
-            assert_eq!(age(later, foreign), None);
+            assert!(!is_same_run(foreign, later));
+            assert!(!is_same_run(later, foreign));
         }
     }
 
@@ -294,7 +270,7 @@ mod tests {
         let last = run.last_issued;
         let next = run.advance();
         assert!(next > other.last_issued + RUN_LENGTH - 1);
-        assert_eq!(age(last, next), None);
+        assert!(!is_same_run(last, next));
         assert_eq!(period(next), 0);
     }
 

@@ -118,7 +118,8 @@ fn allocate_in_all_ways(arena: &FrameArena, drops: &Droppy, made: &Cell<usize>) 
     // Without a hint of its length.
     let odd = (0..400).filter(|number| number % 2 == 1);
     note(arena.try_collect(odd).is_err());
-    note(arena.try_alloc_slice_aligned::<4096, _>(9, 1_u8).is_err());
+    let page = Layout::from_size_align(9, 4096).expect("a valid layout");
+    note(arena.try_alloc_layout(page).is_err());
     note(arena.try_alloc_str("twelve bytes").is_err());
     note(arena.try_boxed(counted()).is_err());
     note(arena.try_share(counted()).is_err());
@@ -222,7 +223,7 @@ fn an_error_changes_nothing() {
         arena.try_alloc([0_u8; 100]).map(drop),
         arena.try_alloc_slice_copy(&[0_u8; 100]).map(drop),
         arena
-            .try_alloc_slice_aligned::<4096, _>(100, 0_u8)
+            .try_alloc_layout(Layout::new::<[u64; 100]>())
             .map(drop),
         arena.try_boxed([0_u8; 100]).map(drop),
         arena.try_share([0_u8; 100]).map(drop),

@@ -145,19 +145,19 @@ impl FrameArena {
 
     /// Takes memory for `len` elements of `T`, if the active block has room.
     #[inline(always)]
-    pub(crate) fn take_elements_of_block<T>(&self, len: usize) -> Option<NonNull<[T]>> {
-        let layout = array_layout::<T>(len).ok()?;
-        let memory = self.take(layout.size(), beyond_cursor(align_of::<T>()))?;
-        Some(NonNull::slice_from_raw_parts(memory.cast(), len))
+    pub(crate) fn take_elements_of_block<T>(&self, len: usize) -> Option<NonNull<T>> {
+        let layout = Layout::array::<T>(len).ok()?;
+        Some(
+            self.take(layout.size(), beyond_cursor(align_of::<T>()))?
+                .cast(),
+        )
     }
 
     #[cold]
     #[inline(never)]
     #[track_caller]
     fn alloc_slice_copy_slow<T: Copy>(&self, source: &[T]) -> &mut [T] {
-        let memory = self.alloc_layout_slow(Layout::for_value(source));
-        // SAFETY: the memory was taken for this many elements.
-        unsafe { copy_to(memory, source) }
+        or_fail(self.try_alloc_slice_copy(source))
     }
 
     /// Allocates a slice of `len` copies of `value` that starts at a multiple of `ALIGN`.

@@ -246,7 +246,7 @@ pub(super) struct ScratchStore {
 impl ScratchStore {
     pub(super) fn new(settings: &FrameArenaSettings, store: &Arc<Store>) -> Self {
         Self {
-            stamp: stamp::standalone(),
+            stamp: stamp::Lone::Standalone.block(),
             stacks: Claims::new(),
             high_watermark_bytes: 0,
             sites: Vec::new(),
@@ -290,7 +290,7 @@ impl ScratchStore {
     #[inline(never)]
     fn make_slot(&self, stack: &Stack) -> NonNull<Slot> {
         let store = Arc::clone(&self.store);
-        let arena = FrameArena::in_store(&self.settings, store, stamp::scratch());
+        let arena = FrameArena::in_store(&self.settings, store, stamp::Lone::Scratch.block());
         // SAFETY: the caller, `take`, passes the stack that this thread claimed.
         unsafe { stack.add(Slot::new(arena)) }
     }

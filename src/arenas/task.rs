@@ -146,7 +146,7 @@ impl fmt::Debug for TaskArenas {
 impl TaskArena {
     #[track_caller]
     fn new(common: &Arc<Common>) -> Self {
-        let stamp = stamp::task();
+        let stamp = stamp::Lone::Task.block();
         // First, because it panics if memory is refused.
         let seat = Seat::new(common, stamp);
         let store = Arc::clone(&common.store);

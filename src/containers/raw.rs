@@ -11,10 +11,9 @@ use crate::error::{ArenaError, or_fail};
 /// Memory for `capacity` elements of `T`, initialised or not.
 ///
 /// Growth takes the parts of a buffer by value and returns them in registers. If it took a reference, a
-/// loop of pushes would go through memory for each element. That is why there are free functions below,
-/// and a cold twin of [`new_in`](Self::new_in).
+/// loop of pushes would go through memory for each element. That is why there are free functions below.
 pub(super) struct RawBuffer<'a, T> {
-    /// Dangling if there is no memory, or else the start of a block of `arena` for `capacity` elements.
+    /// Dangling if the capacity is zero, or else the start of a block of `arena` for `capacity` elements.
     start: NonNull<T>,
     /// `usize::MAX` for zero-sized types, so that they never grow.
     capacity: usize,
@@ -38,24 +37,22 @@ impl<'a, T> RawBuffer<'a, T> {
         }
     }
 
-    /// As [`new_in`](Self::new_in), for a path that is rare.
-    #[cold]
-    pub(super) const fn new_in_full_block(arena: &'a FrameArena) -> Self {
-        Self::new_in(arena)
-    }
-
-    /// Takes over a block, with its length as the capacity.
+    /// Takes over a block of `capacity` elements.
     ///
     /// # Safety
-    /// `block` must be a block of `arena` without another owner, unless its elements are zero-sized.
+    /// `start` must be that of a block of `arena` without another owner, with room for `capacity` elements.
     #[inline]
-    pub(super) const unsafe fn from_raw(block: NonNull<[T]>, arena: &'a FrameArena) -> Self {
-        let mut buffer = Self::new_in(arena);
-        buffer.start = block.cast();
-        if Self::HAS_SIZE {
-            buffer.capacity = block.len();
+    pub(super) const unsafe fn from_raw(
+        start: NonNull<T>,
+        capacity: usize,
+        arena: &'a FrameArena,
+    ) -> Self {
+        Self {
+            start,
+            capacity: if Self::HAS_SIZE { capacity } else { usize::MAX },
+            arena,
+            elements: PhantomData,
         }
-        buffer
     }
 
     #[inline(always)]
@@ -88,20 +85,6 @@ impl<'a, T> RawBuffer<'a, T> {
         // SAFETY: these are the parts of this buffer, which are replaced by the result.
         let grown = unsafe { try_grow(self.arena, self.start, self.capacity, len, additional) };
         (self.start, self.capacity) = grown?;
-        Ok(())
-    }
-
-    /// Makes room for exactly `additional` elements behind `len`.
-    #[cold]
-    pub(super) fn try_grow_exact(
-        &mut self,
-        len: usize,
-        additional: usize,
-    ) -> Result<(), ArenaError> {
-        let needed = sum::<T>(len, additional)?;
-        // SAFETY: these are the parts of this buffer, which are replaced by the result.
-        let grown = unsafe { try_resize(self.arena, self.start, self.capacity, needed) };
-        (self.start, self.capacity) = grown.inspect_err(|error| self.arena.count_refusal(error))?;
         Ok(())
     }
 
@@ -162,8 +145,11 @@ unsafe impl<T: SharedInstead> Send for RawBuffer<'_, T> {}
 // SAFETY: nothing implements the bound, so this shares nothing.
 unsafe impl<T: SharedInstead> Sync for RawBuffer<'_, T> {}
 
+/// As [`try_grow`], with a panic for an error. Growth within the active block is inlined here, because a
+/// list that is pushed to element by element takes this path.
+///
 /// # Safety
-/// As for [`try_resize`].
+/// As for [`try_grow`].
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -178,12 +164,45 @@ unsafe fn grow_or_fail<T>(
     if let Some(grown) = unsafe { grow_in_block(arena, start, capacity, len, additional) } {
         return grown;
     }
-    // SAFETY: the caller's promise.
-    or_fail(unsafe { try_grow_slow(arena, start, capacity, len, additional) })
+    // SAFETY: the caller's promise. The block is unchanged.
+    or_fail(unsafe { try_grow(arena, start, capacity, len, additional) })
 }
 
+/// Doubles the capacity, or more if more is needed, if the active block has the room: for a first block,
+/// or one that is the newest and grows in place. Otherwise nothing changes.
+///
 /// # Safety
-/// As for [`try_resize`].
+/// As for [`try_grow`].
+#[inline(always)]
+unsafe fn grow_in_block<T>(
+    arena: &FrameArena,
+    start: NonNull<T>,
+    capacity: usize,
+    len: usize,
+    additional: usize,
+) -> Option<Block<T>> {
+    if size_of::<T>() == 0 {
+        return None;
+    }
+    let needed = len.checked_add(additional)?;
+    let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
+    let new_bytes = Layout::array::<T>(wanted).ok()?.size();
+    let block = if capacity == 0 {
+        arena.take_elements_of_block(wanted)?
+    } else {
+        let old_bytes = capacity * size_of::<T>();
+        // SAFETY: a buffer with a capacity has a block of that many elements, and the new size is larger.
+        unsafe { arena.grow_in_place(start.cast(), old_bytes, new_bytes)? }.cast()
+    };
+    Some((block, wanted))
+}
+
+/// Doubles the capacity. If more is needed, or doubling is refused, takes exactly the capacity needed: in
+/// place, or by moving the block. An error changes nothing.
+///
+/// # Safety
+/// - `start` and `capacity` must be those of a buffer in `arena`, and `len + additional` must be more;
+/// - on success the buffer must go on with the block returned.
 #[cold]
 #[inline(never)]
 unsafe fn try_grow<T>(
@@ -197,91 +216,29 @@ unsafe fn try_grow<T>(
     if let Some(grown) = unsafe { grow_in_block(arena, start, capacity, len, additional) } {
         return Ok(grown);
     }
-    // SAFETY: the caller's promise.
-    unsafe { try_grow_slow(arena, start, capacity, len, additional) }
-}
-
-/// Doubles the capacity, or more if more is needed, if the active block has the room: for a first block,
-/// or one that is the newest and grows in place. Otherwise nothing changes.
-///
-/// # Safety
-/// As for [`try_resize`].
-#[inline(always)]
-unsafe fn grow_in_block<T>(
-    arena: &FrameArena,
-    start: NonNull<T>,
-    capacity: usize,
-    len: usize,
-    additional: usize,
-) -> Option<Block<T>> {
-    if size_of::<T>() == 0 {
-        return None;
-    }
-    let needed = len.checked_add(additional)?;
-    // A block is never more than half of all addresses, so this does not wrap.
+    let resize = |new_capacity| {
+        let layout = array_layout::<T>(new_capacity)?;
+        let block = if capacity == 0 {
+            arena.try_alloc_uncounted(layout, Purpose::Fixed)?
+        } else {
+            let old_bytes = capacity * size_of::<T>();
+            // SAFETY:
+            // - a buffer with a capacity has a block of that many elements, aligned for them;
+            // - the new layout is larger and has the same alignment;
+            // - it is resized once: an error leaves it unchanged.
+            unsafe { arena.try_grow_block(start.cast(), old_bytes, layout)? }
+        };
+        Ok((block.cast(), new_capacity))
+    };
+    // A buffer of zero-sized elements has room for `usize::MAX` of them, so it always fails here.
+    let needed = len
+        .checked_add(additional)
+        .ok_or_else(|| too_long::<T>(usize::MAX))?;
+    // A block is never more than half of all addresses, so doubling does not wrap.
     let wanted = (2 * capacity).max(first_capacity::<T>()).max(needed);
-    let layout = Layout::array::<T>(wanted).ok()?;
-    let block = if capacity == 0 {
-        arena.take_elements_of_block::<T>(wanted)?.cast()
-    } else {
-        let old_bytes = capacity * size_of::<T>();
-        // SAFETY: a buffer with a capacity has a block of that many elements, and the new size is larger.
-        unsafe { arena.grow_in_place(start.cast(), old_bytes, layout.size())? }
-    };
-    Some((block.cast(), wanted))
-}
-
-/// Doubles the capacity. If more is needed, or doubling is refused, takes exactly the capacity needed.
-///
-/// # Safety
-/// As for [`try_resize`].
-#[cold]
-#[inline(never)]
-unsafe fn try_grow_slow<T>(
-    arena: &FrameArena,
-    start: NonNull<T>,
-    capacity: usize,
-    len: usize,
-    additional: usize,
-) -> Result<Block<T>, ArenaError> {
-    let needed = sum::<T>(len, additional)?;
-    let wanted = capacity.saturating_mul(2).max(first_capacity::<T>());
-    if wanted > needed {
-        // SAFETY: the caller's promise. If it is refused, the old block is unchanged.
-        if let Ok(grown) = unsafe { try_resize(arena, start, capacity, wanted) } {
-            return Ok(grown);
-        }
-    }
-    // SAFETY: the caller's promise.
-    let grown = unsafe { try_resize(arena, start, capacity, needed) };
-    grown.inspect_err(|error| arena.count_refusal(error))
-}
-
-/// Makes a block larger, in place or by moving it. An error changes nothing, and is not counted.
-///
-/// # Safety
-/// - `start` and `capacity` must be those of a buffer in `arena`;
-/// - on success the buffer must go on with the block returned.
-unsafe fn try_resize<T>(
-    arena: &FrameArena,
-    start: NonNull<T>,
-    capacity: usize,
-    new_capacity: usize,
-) -> Result<Block<T>, ArenaError> {
-    if new_capacity <= capacity {
-        return Ok((start, capacity));
-    }
-    let layout = array_layout::<T>(new_capacity)?;
-    let block = if capacity == 0 {
-        arena.try_alloc_uncounted(layout, Purpose::Fixed)?
-    } else {
-        let old_bytes = capacity * size_of::<T>();
-        // SAFETY:
-        // - a buffer with a capacity has a block of that many elements, aligned for them;
-        // - the new layout is larger and has the same alignment.
-        unsafe { arena.try_grow_block(start.cast(), old_bytes, layout)? }
-    };
-    Ok((block.cast(), new_capacity))
+    resize(wanted)
+        .or_else(|_| resize(needed))
+        .inspect_err(|error| arena.count_refusal(error))
 }
 
 /// Returns the first capacity of a buffer: 64 bytes, or four elements. Unused room at the end of a block costs
@@ -293,9 +250,4 @@ const fn first_capacity<T>() -> usize {
         17..=1024 => 4,
         _ => 1,
     }
-}
-
-fn sum<T>(len: usize, additional: usize) -> Result<usize, ArenaError> {
-    len.checked_add(additional)
-        .ok_or_else(|| too_long::<T>(usize::MAX))
 }

@@ -9,7 +9,7 @@ use std::ops::{AddAssign, Deref, DerefMut};
 
 use super::{FrameVec, compared_as_contents, like_contents, or_fail};
 use crate::arena::FrameArena;
-use crate::error::{ArenaError, fail};
+use crate::error::ArenaError;
 
 /// A string in an arena, with the common methods of [`String`]: for `write!` and for text built of pieces.
 ///
@@ -79,18 +79,13 @@ impl<'a> FrameString<'a> {
     #[inline]
     #[track_caller]
     pub fn push_str(&mut self, text: &str) {
-        or_fail(self.try_push_str(text));
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// Appends as [`push_str`](Self::push_str) does, or returns an error and appends nothing.
     #[inline]
     pub fn try_push_str(&mut self, text: &str) -> Result<(), ArenaError> {
-        if text.len() > self.bytes.capacity() - self.bytes.len() {
-            self.grow(text.len())?;
-        }
-        // SAFETY: there is room for it: if growing failed, the error was returned.
-        unsafe { self.bytes.append_bytes_within_capacity(text.as_bytes()) };
-        Ok(())
+        self.bytes.try_extend_from_slice(text.as_bytes())
     }
 
     /// Appends a character.
@@ -106,11 +101,7 @@ impl<'a> FrameString<'a> {
     /// If a `Display` implementation returns an error; text written before that stays.
     #[track_caller]
     pub fn write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> fmt::Result {
-        match self.write(arguments) {
-            Ok(()) => Ok(()),
-            Err(Some(error)) => fail(error),
-            Err(None) => Err(fmt::Error),
-        }
+        or_fail(self.write(arguments))
     }
 
     /// Appends formatted text, or returns an error; text written before that stays:
@@ -121,23 +112,20 @@ impl<'a> FrameString<'a> {
     #[inline]
     #[track_caller]
     pub fn try_write_fmt(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), ArenaError> {
-        match self.write(arguments) {
-            Ok(()) => Ok(()),
-            Err(Some(error)) => Err(error),
-            Err(None) => panic!("a formatting trait implementation returned an error"),
-        }
+        self.write(arguments)?
+            .expect("a formatting trait implementation returned an error");
+        Ok(())
     }
 
-    /// Returns the arena's error, or `None` for an error of a `Display` implementation.
     #[inline(always)]
-    fn write(&mut self, arguments: fmt::Arguments<'_>) -> Result<(), Option<ArenaError>> {
+    fn write(&mut self, arguments: fmt::Arguments<'_>) -> Result<fmt::Result, ArenaError> {
         let mut writer = Fallible {
             text: self,
-            error: None,
+            refusal: Ok(()),
         };
         match fmt::write(&mut writer, arguments) {
-            Ok(()) => Ok(()),
-            Err(fmt::Error) => Err(writer.error),
+            Ok(()) => Ok(Ok(())),
+            Err(error) => writer.refusal.map(|()| Err(error)),
         }
     }
 
@@ -153,19 +141,10 @@ impl<'a> FrameString<'a> {
         text.try_write_fmt(arguments)?;
         Ok(text)
     }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, additional: usize) -> Result<(), ArenaError> {
-        if self.capacity() == 0 {
-            self.bytes = FrameVec::with_capacity_of_block(FIRST_BYTES, self.arena());
-        }
-        self.bytes.try_reserve(additional)
-    }
 }
 
-/// # Removing
-impl FrameString<'_> {
+/// # Removing, and giving it away
+impl<'a> FrameString<'a> {
     /// Removes the last character and returns it.
     pub fn pop(&mut self) -> Option<char> {
         let last = self.chars().next_back()?;
@@ -192,10 +171,7 @@ impl FrameString<'_> {
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
-}
 
-/// # Giving it away
-impl<'a> FrameString<'a> {
     /// Gives up the string and returns its text, which lives as long as the arena is borrowed.
     #[inline]
     pub fn leak(mut self) -> &'a mut str {
@@ -208,7 +184,7 @@ impl<'a> FrameString<'a> {
 /// A writer that keeps the arena's error, because `fmt::Error` carries no reason.
 struct Fallible<'s, 'a> {
     text: &'s mut FrameString<'a>,
-    error: Option<ArenaError>,
+    refusal: Result<(), ArenaError>,
 }
 
 impl Write for Fallible<'_, '_> {
@@ -228,10 +204,8 @@ impl Fallible<'_, '_> {
     #[cold]
     #[inline(never)]
     fn write_str_slow(&mut self, text: &str) -> fmt::Result {
-        self.text.try_push_str(text).map_err(|error| {
-            self.error = Some(error);
-            fmt::Error
-        })
+        self.refusal = self.text.try_push_str(text);
+        self.refusal.map_err(|_| fmt::Error)
     }
 }
 
@@ -277,12 +251,6 @@ impl Clone for FrameString<'_> {
             bytes: self.bytes.clone(),
         }
     }
-
-    #[track_caller]
-    fn clone_from(&mut self, source: &Self) {
-        self.clear();
-        self.push_str(source);
-    }
 }
 
 /// Appends a string.
@@ -290,24 +258,6 @@ impl AddAssign<&str> for FrameString<'_> {
     #[track_caller]
     fn add_assign(&mut self, text: &str) {
         self.push_str(text);
-    }
-}
-
-impl Extend<char> for FrameString<'_> {
-    #[track_caller]
-    fn extend<I: IntoIterator<Item = char>>(&mut self, iter: I) {
-        for character in iter {
-            self.push(character);
-        }
-    }
-}
-
-impl<'e> Extend<&'e str> for FrameString<'_> {
-    #[track_caller]
-    fn extend<I: IntoIterator<Item = &'e str>>(&mut self, iter: I) {
-        for text in iter {
-            self.push_str(text);
-        }
     }
 }
 
@@ -320,5 +270,4 @@ compared_as_contents! {
     [] FrameString<'_>, String;
     [] str, FrameString<'_>;
     [] &str, FrameString<'_>;
-    [] String, FrameString<'_>;
 }

@@ -4,8 +4,9 @@
 mod edit;
 mod extend;
 
+use std::hint::cold_path;
 use std::io;
-use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use std::mem::{ManuallyDrop, needs_drop};
 use std::ops::{Deref, DerefMut};
 use std::{ptr, slice};
 
@@ -58,14 +59,27 @@ impl<'a, T> FrameVec<'a, T> {
         }
     }
 
+    /// Creates a list with room for exactly `capacity` elements.
+    #[inline]
+    pub(super) fn try_with_capacity(
+        capacity: usize,
+        arena: &'a FrameArena,
+    ) -> Result<Self, ArenaError> {
+        let start = arena.try_take_elements(capacity)?;
+        // SAFETY: the block was just taken for this many elements, from this arena.
+        let buffer = unsafe { RawBuffer::from_raw(start, capacity, arena) };
+        Ok(Self { buffer, len: 0 })
+    }
+
     /// Creates a list with room for `capacity` elements if the active block has it, or else with none.
     #[inline(always)]
     pub(super) fn with_capacity_of_block(capacity: usize, arena: &'a FrameArena) -> Self {
-        let buffer = match arena.take_elements_of_block(capacity) {
-            // SAFETY: the block was just taken, and is of this arena.
-            Some(block) => unsafe { RawBuffer::from_raw(block, arena) },
-            None => RawBuffer::new_in_full_block(arena),
+        let Some(start) = arena.take_elements_of_block(capacity) else {
+            cold_path();
+            return Self::new_in(arena);
         };
+        // SAFETY: the block was just taken for this many elements, from this arena.
+        let buffer = unsafe { RawBuffer::from_raw(start, capacity, arena) };
         Self { buffer, len: 0 }
     }
 
@@ -145,15 +159,6 @@ impl<'a, T> FrameVec<'a, T> {
         self.len = len;
     }
 
-    /// Returns the spare capacity behind the elements.
-    #[inline]
-    pub(crate) fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
-        let (start, len) = (self.slot(self.len), self.capacity() - self.len);
-        // SAFETY: the memory behind the elements, up to the capacity, is the list's own, and need not
-        // be initialised.
-        unsafe { slice::from_raw_parts_mut(start.cast(), len) }
-    }
-
     /// Returns the slot of an element, which is in the buffer if `index` is below the capacity.
     #[inline(always)]
     fn slot(&self, index: usize) -> *mut T {
@@ -171,10 +176,7 @@ impl<'a, T> FrameVec<'a, T> {
         unsafe { slot.write(value) };
         self.len += 1;
     }
-}
 
-/// # Giving it away
-impl<'a, T> FrameVec<'a, T> {
     /// Gives up the list and returns its elements, which live as long as the arena is borrowed and
     /// are never dropped.
     #[inline]
@@ -228,10 +230,8 @@ impl<T: Clone> Clone for FrameVec<'_, T> {
 
     #[track_caller]
     fn clone_from(&mut self, source: &Self) {
-        self.truncate(source.len);
-        let (overwritten, appended) = source.split_at(self.len);
-        self.clone_from_slice(overwritten);
-        self.extend_from_slice(appended);
+        self.clear();
+        self.extend_from_slice(source);
     }
 }
 
@@ -239,23 +239,15 @@ impl<T: Clone> Clone for FrameVec<'_, T> {
 impl io::Write for FrameVec<'_, u8> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes)?;
-        Ok(bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.try_extend_from_slice(bytes).map_err(out_of_memory)
+        match self.try_extend_from_slice(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(error) => Err(io::Error::new(io::ErrorKind::OutOfMemory, error)),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-#[cold]
-fn out_of_memory(error: ArenaError) -> io::Error {
-    io::Error::new(io::ErrorKind::OutOfMemory, error)
 }
 
 like_contents! { [T] FrameVec<'_, T>, [T] }
@@ -264,15 +256,11 @@ compared_as_contents! {
     [T: PartialEq<U>, U] FrameVec<'_, T>, FrameVec<'_, U>;
     [T: PartialEq<U>, U] FrameVec<'_, T>, [U];
     [T: PartialEq<U>, U] FrameVec<'_, T>, &[U];
-    [T: PartialEq<U>, U] FrameVec<'_, T>, &mut [U];
     [T: PartialEq<U>, U] FrameVec<'_, T>, Vec<U>;
     [T: PartialEq<U>, U, const N: usize] FrameVec<'_, T>, [U; N];
     [T: PartialEq<U>, U, const N: usize] FrameVec<'_, T>, &[U; N];
     [T: PartialEq<U>, U] [T], FrameVec<'_, U>;
     [T: PartialEq<U>, U] &[T], FrameVec<'_, U>;
-    [T: PartialEq<U>, U] &mut [T], FrameVec<'_, U>;
-    [T: PartialEq<U>, U] Vec<T>, FrameVec<'_, U>;
-    [T: PartialEq<U>, U, const N: usize] [T; N], FrameVec<'_, U>;
 }
 
 #[cfg(test)]

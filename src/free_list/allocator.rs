@@ -9,7 +9,6 @@ use allocator_api2::alloc::{AllocError, Allocator};
 use rlsf::GRANULARITY;
 
 use super::{FreeList, HEADER_BYTES, Lists, Waiting};
-use crate::error::ArenaError;
 
 /// For containers that take an allocator, e.g. those of hashbrown. Blocks grow and shrink in place if
 /// their neighbours allow it.
@@ -85,7 +84,6 @@ impl FreeList<'_> {
     pub(super) fn join(&self) -> bool {
         let mut lists = self.state.lists.borrow_mut();
         let mut any = false;
-        self.count(self.waiting_bytes(), 0);
         for list in &self.state.quick {
             while let Some(block) = pop(list) {
                 // SAFETY: TLSF counts the block as allocated, and all blocks have this alignment.
@@ -94,20 +92,6 @@ impl FreeList<'_> {
             }
         }
         any
-    }
-
-    /// Returns the bytes of all freed small blocks.
-    pub(super) fn waiting_bytes(&self) -> usize {
-        let mut bytes = 0;
-        for (list, number) in self.state.quick.iter().zip(1..) {
-            let mut next = list.get();
-            while let Some(block) = next {
-                // SAFETY: a freed small block begins with a `Waiting`.
-                next = unsafe { block.read() }.next;
-                bytes += number * GRANULARITY;
-            }
-        }
-        bytes
     }
 
     /// Calls `take` with the lists until it returns a block: at first, after joining all freed small
@@ -134,12 +118,8 @@ impl FreeList<'_> {
         let added = self
             .add_region(needed.max(self.capacity_bytes()))
             .or_else(|_| self.add_region(needed));
-        let requested = layout.size();
-        let found = added.and_then(|()| again().ok_or(ArenaError::AllocationFailed { requested }));
-        found.map_err(|error| {
-            self.state.last_error.set(Some(error));
-            AllocError
-        })
+        added.map_err(|_| AllocError)?;
+        again().ok_or(AllocError)
     }
 
     #[cold]
@@ -149,7 +129,6 @@ impl FreeList<'_> {
             return Ok(NonNull::slice_from_raw_parts(layout.dangling_ptr(), 0));
         }
         let block = self.find(layout, |lists| lists.allocate(layout))?;
-        self.count(0, charge(layout));
         Ok(NonNull::slice_from_raw_parts(block, layout.size()))
     }
 
@@ -164,7 +143,6 @@ impl FreeList<'_> {
         let mut lists = self.state.lists.borrow_mut();
         // SAFETY: the caller gives up a block of this list, which has this layout.
         unsafe { lists.deallocate(block, layout.align()) };
-        self.count(charge(layout), 0);
     }
 
     /// Resizes a block in place or by moving it. On an error the block is unchanged.
@@ -189,7 +167,6 @@ impl FreeList<'_> {
             // a call that returns nothing changes nothing.
             unsafe { lists.reallocate(block, new) }
         })?;
-        self.count(charge(old), charge(new));
         Ok(NonNull::slice_from_raw_parts(resized, new.size()))
     }
 
@@ -230,12 +207,6 @@ impl FreeList<'_> {
         }
         unreachable!("each block is in a region")
     }
-
-    #[inline]
-    fn count(&self, gone_bytes: usize, new_bytes: usize) {
-        let taken = &self.state.taken_bytes;
-        taken.set(taken.get() - gone_bytes + new_bytes);
-    }
 }
 
 /// Takes the first block off a list of freed small blocks.
@@ -245,12 +216,4 @@ fn pop(list: &Cell<Option<NonNull<Waiting>>>) -> Option<NonNull<u8>> {
     // SAFETY: a freed small block begins with a `Waiting`.
     list.set(unsafe { block.read() }.next);
     Some(block.cast())
-}
-
-/// Returns the maximum size of a block with this layout, which is the size that TLSF searches for.
-#[inline]
-fn charge(layout: Layout) -> usize {
-    let padding = layout.align().saturating_sub(HEADER_BYTES);
-    // TLSF has found such a block, so the sum does not wrap around.
-    (layout.size() + padding + HEADER_BYTES).next_multiple_of(GRANULARITY)
 }

@@ -8,7 +8,7 @@ use std::panic::Location;
 
 use super::FrameHandle;
 use crate::error::{Arenas, Count, Short, of};
-use crate::stamp::{self, Lone, Stamp, UNSET};
+use crate::stamp::{self, Lone, Stamp};
 
 /// Why a handle did not resolve.
 ///
@@ -73,64 +73,57 @@ enum Reason {
 
 impl HandleError {
     /// Returns why `handle` does not resolve in arenas whose current generation has the stamp `now`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn in_arenas<T: ?Sized>(
         handle: FrameHandle<T>,
         now: Stamp,
         lives_for_periods: u64,
     ) -> Self {
-        let pace = stamp::name_of_run(now);
-        let reason = match stamp::age(handle.stamp(), now) {
-            Some(age_in_periods) => Reason::Stale {
-                age_in_periods,
-                lives_for_periods,
-                pace,
-            },
-            None => Reason::unset_or_foreign(handle.stamp(), pace),
+        let stale = Reason::Stale {
+            age_in_periods: now.saturating_sub(handle.stamp()),
+            lives_for_periods,
+            pace: stamp::name_of_run(now),
         };
-        Self::new(handle, reason)
+        Self::new(handle, Some(now), stale)
     }
 
     /// Returns why `handle` does not resolve in the generation with the stamp `leased`.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn in_lease<T: ?Sized>(handle: FrameHandle<T>, leased: Stamp) -> Self {
-        let reason = if stamp::is_same_run(handle.stamp(), leased) {
-            let leased_period = stamp::period(leased);
-            Reason::OtherFrame { leased_period }
-        } else {
-            Reason::unset_or_foreign(handle.stamp(), stamp::name_of_run(leased))
-        };
-        Self::new(handle, reason)
+        let leased_period = stamp::period(leased);
+        Self::new(handle, Some(leased), Reason::OtherFrame { leased_period })
     }
 
     /// Returns why `handle` does not resolve in the last `held_frames` extracted frames. The last one has
     /// the stamp `last`.
     #[cfg(feature = "bevy")]
-    #[cold]
-    #[inline(never)]
     pub(crate) fn in_extracted<T: ?Sized>(
         handle: FrameHandle<T>,
         last: Option<Stamp>,
         held_frames: usize,
     ) -> Self {
-        let is_of_other_arenas = |last| !stamp::is_same_run(handle.stamp(), last);
-        let reason = if handle.is_unset() || last.is_some_and(is_of_other_arenas) {
-            Reason::unset_or_foreign(handle.stamp(), last.and_then(stamp::name_of_run))
-        } else {
-            Reason::NotExtracted {
-                last_frame: last.map(stamp::period),
-                held_frames,
-            }
+        let not_extracted = Reason::NotExtracted {
+            last_frame: last.map(stamp::period),
+            held_frames,
         };
-        Self::new(handle, reason)
+        Self::new(handle, last, not_extracted)
     }
 
-    fn new<T: ?Sized>(handle: FrameHandle<T>, reason: Reason) -> Self {
+    /// `own` is the reason for a handle of the same run as the stamp `read_in`, if there is one.
+    #[cold]
+    #[inline(never)]
+    fn new<T: ?Sized>(handle: FrameHandle<T>, read_in: Option<Stamp>, own: Reason) -> Self {
+        let made_in = handle.stamp();
+        let reason = match read_in {
+            _ if handle.is_unset() => Reason::Unset,
+            Some(read_in) if !stamp::is_same_run(made_in, read_in) => Reason::Foreign {
+                lone: stamp::lone(made_in),
+                made_in: stamp::name_of_run(made_in),
+                read_in: stamp::name_of_run(read_in),
+            },
+            _ => own,
+        };
         Self {
             type_name: type_name::<T>(),
-            period: stamp::period(handle.stamp()),
+            period: stamp::period(made_in),
             made_at: handle.made_at(),
             reason,
         }
@@ -148,19 +141,6 @@ impl HandleError {
     /// Returns the line that made the handle; `None` in release builds, and if the handle is unset.
     pub fn made_at(&self) -> Option<&'static Location<'static>> {
         self.made_at
-    }
-}
-
-impl Reason {
-    fn unset_or_foreign(stamp: Stamp, read_in: Option<&'static str>) -> Self {
-        match stamp {
-            UNSET => Self::Unset,
-            stamp => Self::Foreign {
-                lone: stamp::lone(stamp),
-                made_in: stamp::name_of_run(stamp),
-                read_in,
-            },
-        }
     }
 }
 
@@ -223,36 +203,40 @@ impl fmt::Display for HandleError {
                 made_in,
                 read_in,
             } => {
-                write!(f, "foreign `FrameHandle<{name}>`: made")?;
-                match lone {
-                    Some(Lone::Standalone) => write!(
-                        f,
-                        " in a standalone `FrameArena`{at}; resolve it with `get` of that arena, before \
-                         its next reset"
+                let (place, advice) = match lone {
+                    Some(Lone::Standalone) => (
+                        " in a standalone `FrameArena`",
+                        "resolve it with `get` of that arena, before its next reset",
                     ),
-                    Some(Lone::Scratch) => write!(
-                        f,
-                        " in scratch{at}, whose memory is free again when its guard drops; make data for other \
-                         readers in `FrameArenas::local`, and share it there"
+                    Some(Lone::Scratch) => (
+                        " in scratch",
+                        "its memory is free again when its guard drops; make data for other readers in \
+                         `FrameArenas::local`, and share it there",
                     ),
-                    Some(Lone::Task) => write!(
-                        f,
-                        " in a `TaskArena`{at}; resolve it with `memory` of the `TaskResult` of that \
-                         arena, or pass the result to `FrameArenas::adopt`"
+                    Some(Lone::Task) => (
+                        " in a `TaskArena`",
+                        "resolve it with `memory` of the `TaskResult` of that arena, or pass the result to \
+                         `FrameArenas::adopt`",
                     ),
-                    None if made_in.is_none() && read_in.is_none() => write!(
-                        f,
-                        "{at} by other `FrameArenas`; resolve it with those, which are another world's or \
-                         another pace's, or through a `FrameLease` of them"
+                    None if made_in.is_none() && read_in.is_none() => (
+                        " by other `FrameArenas`",
+                        "resolve it with those, which are another world's or another pace's, or through a \
+                         `FrameLease` of them",
                     ),
-                    None => write!(
-                        f,
-                        " in {}{at}, and looked up in {}; look it up where it was made, or make it where it \
-                         is read",
-                        Arenas(made_in),
-                        Arenas(read_in),
-                    ),
-                }
+                    None => {
+                        return write!(
+                            f,
+                            "foreign `FrameHandle<{name}>`: made in {}{at}, and looked up in {}; look it up \
+                             where it was made, or make it where it is read",
+                            Arenas(made_in),
+                            Arenas(read_in),
+                        );
+                    }
+                };
+                write!(
+                    f,
+                    "foreign `FrameHandle<{name}>`: made{place}{at}; {advice}"
+                )
             }
             Reason::Unset => write!(
                 f,

@@ -167,25 +167,22 @@ impl FrameArena {
 
 /// # Making handles
 impl FrameArena {
-    /// Shares data that its owner has leaked: its values are dropped when the arena is recycled.
-    /// `data` and `values` are the same memory, `data` with the type of the handle.
+    /// Shares values that their owner has leaked: they are dropped when the arena is recycled.
     ///
     /// # Safety
-    /// - `room` must have been taken from this arena for `V`;
-    /// - `data` and `values` must be as [`handle`](Self::handle) demands, and nothing else may drop
-    ///   the values.
+    /// - `room` must have been taken from this arena for `T`;
+    /// - `values` must be as [`handle`](Self::handle) demands, and nothing else may drop them.
     #[inline(always)]
     #[track_caller]
-    pub(crate) unsafe fn share_leaked<T: ?Sized, V: Shareable>(
+    pub(crate) unsafe fn share_leaked<T: Shareable>(
         &self,
-        data: NonNull<T>,
-        values: NonNull<[V]>,
+        values: NonNull<[T]>,
         room: RoomForDrop,
-    ) -> FrameHandle<T> {
+    ) -> FrameHandle<[T]> {
         // SAFETY: the caller's promises are the same.
         unsafe { self.drop_at_recycle(room, values) };
         // SAFETY: the caller's promises are the same.
-        unsafe { self.handle(data) }
+        unsafe { self.handle(values) }
     }
 
     /// Makes a handle to data in this arena, and marks the arena as shared.
@@ -248,7 +245,7 @@ impl<T> FrameVec<'_, T> {
         // SAFETY:
         // - the room was taken from the list's arena for `T`;
         // - the list gave up its elements, which lie in the memory of that arena.
-        Ok(unsafe { arena.share_leaked(values, values, room) })
+        Ok(unsafe { arena.share_leaked(values, room) })
     }
 }
 
@@ -278,14 +275,7 @@ impl<T> FrameBox<'_, T> {
     where
         T: Shareable,
     {
-        let arena = Self::arena(&self);
-        let room = arena.try_room_for_drop::<T>()?;
-        let value = NonNull::from(Self::leak(self));
-        let values = NonNull::slice_from_raw_parts(value, 1);
-        // SAFETY:
-        // - the room was taken from the box's arena for `T`;
-        // - the box gave up its value, which lies in the memory of that arena.
-        Ok(unsafe { arena.share_leaked(value, values, room) })
+        Ok(Self::into_list(self).try_share()?.of_only())
     }
 }
 

@@ -52,6 +52,10 @@ fn nonsense() -> impl Iterator<Item = FrameArenaSettings> {
 }
 
 /// Allocates in many ways. Returns handles with their contents, of what was granted.
+#[derive(Clone, Copy)]
+#[repr(align(256))]
+struct Aligned([u8; 256]);
+
 fn allocate(arena: &FrameArena, seed: u8) -> Vec<(FrameHandle<[u8]>, u8, usize)> {
     let mut granted = Vec::new();
     let mut lives: Vec<(&mut [u8], u8)> = Vec::new();
@@ -62,9 +66,9 @@ fn allocate(arena: &FrameArena, seed: u8) -> Vec<(FrameHandle<[u8]>, u8, usize)>
         if let Ok(handle) = arena.try_share_iter((0..bytes).map(|_| n)) {
             granted.push((handle, n, bytes));
         }
-        if let Ok(aligned) = arena.try_alloc_slice_aligned::<256, u8>(bytes, n) {
+        if let Ok(aligned) = arena.try_alloc_slice_fill_copy(bytes / 256, Aligned([n; 256])) {
             assert_eq!(aligned.as_ptr().addr() % 256, 0);
-            lives.push((aligned, n));
+            lives.extend(aligned.iter_mut().map(|it| (&mut it.0[..], n)));
         }
         let mut list = arena.vec();
         let refused = (0..bytes).find_map(|_| list.try_push(n).err());

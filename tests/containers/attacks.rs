@@ -173,14 +173,16 @@ fn references_that_lie_about_their_number_fool_nobody() {
     let source = &[7; 5];
     for (says, yields) in [(0, 100), (3, 100), (100, 3), (8, 8), (1, 0)] {
         let arena = FrameArena::new(4096);
-        let mut list = arena.vec_with_capacity::<u64>(says);
+        // With an element, so that the spare capacity is less than all of it.
+        let mut list = arena.vec_with_capacity::<u64>(says + 1);
+        list.push(7);
         let neighbour = arena.alloc(1_u64);
         list.extend(LyingReferences {
             source,
             says,
             yields,
         });
-        assert_eq!(list, vec![7; says.min(yields)]);
+        assert_eq!(list, vec![7; 1 + says.min(yields)]);
         assert_eq!(*neighbour, 1);
     }
 }

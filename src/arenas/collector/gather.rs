@@ -47,7 +47,7 @@ impl<T: Send + Sync + 'static> FrameCollector<'_, T> {
         // SAFETY:
         // - the room was taken from this arena for `T`;
         // - the elements lie in memory of this arena, and the collector has just forgotten them.
-        Ok(unsafe { arena.share_leaked(values, values, room) })
+        Ok(unsafe { arena.share_leaked(values, room) })
     }
 
     /// Returns the elements, if they are one slice in this arena.

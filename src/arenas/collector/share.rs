@@ -157,7 +157,7 @@ impl<T> sealed::Target<T> for &mut FrameVec<'_, T> {
     type Filled = ();
 
     fn try_room(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], ArenaError> {
-        self.try_reserve_exact(len)?;
+        self.try_reserve(len)?;
         Ok(&mut self.spare_capacity_mut()[..len])
     }
 

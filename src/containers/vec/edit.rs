@@ -1,7 +1,6 @@
 //! Inserting into a list and removing from it, and the iterator that moves elements out.
 #![expect(unsafe_code, reason = "moves elements out of raw memory")]
 
-use std::fmt;
 use std::iter::FusedIterator;
 use std::mem::ManuallyDrop;
 use std::ops::{Range, RangeBounds};
@@ -117,31 +116,14 @@ pub struct FrameIntoIter<'a, T> {
     _buffer: RawBuffer<'a, T>,
 }
 
-impl<T> FrameIntoIter<'_, T> {
-    fn left(&self) -> *mut [T] {
-        let first = self.start.as_ptr().wrapping_add(self.left.start);
-        ptr::slice_from_raw_parts_mut(first, self.left.len())
-    }
-
-    /// Moves out the element of an index that was taken off `left`.
-    ///
-    /// # Safety
-    /// `left` must have had the index before this call, and must not have it any more.
-    #[inline(always)]
-    unsafe fn take(&mut self, index: usize) -> T {
-        // SAFETY: the element is initialised, and is not used again.
-        unsafe { self.start.as_ptr().wrapping_add(index).read() }
-    }
-}
-
 impl<T> Iterator for FrameIntoIter<'_, T> {
     type Item = T;
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        let index = self.left.next()?;
-        // SAFETY: the index was just taken off.
-        Some(unsafe { self.take(index) })
+        let element = self.start.as_ptr().wrapping_add(self.left.next()?);
+        // SAFETY: the element was initialised, and its index was just taken off.
+        Some(unsafe { element.read() })
     }
 
     #[inline]
@@ -153,27 +135,21 @@ impl<T> Iterator for FrameIntoIter<'_, T> {
 impl<T> DoubleEndedIterator for FrameIntoIter<'_, T> {
     #[inline]
     fn next_back(&mut self) -> Option<T> {
-        let index = self.left.next_back()?;
-        // SAFETY: the index was just taken off.
-        Some(unsafe { self.take(index) })
+        let element = self.start.as_ptr().wrapping_add(self.left.next_back()?);
+        // SAFETY: the element was initialised, and its index was just taken off.
+        Some(unsafe { element.read() })
     }
 }
 
 impl<T> ExactSizeIterator for FrameIntoIter<'_, T> {}
 impl<T> FusedIterator for FrameIntoIter<'_, T> {}
 
-impl<T: fmt::Debug> fmt::Debug for FrameIntoIter<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: these elements are initialised, and borrowed with the iterator.
-        let left = unsafe { &*self.left() };
-        f.debug_tuple("FrameIntoIter").field(&left).finish()
-    }
-}
-
 impl<T> Drop for FrameIntoIter<'_, T> {
     fn drop(&mut self) {
+        let first = self.start.as_ptr().wrapping_add(self.left.start);
+        let left = ptr::slice_from_raw_parts_mut(first, self.left.len());
         // SAFETY: these elements are initialised and owned, and not used again.
-        unsafe { self.left().drop_in_place() };
+        unsafe { left.drop_in_place() };
     }
 }
 

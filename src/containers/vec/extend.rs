@@ -40,15 +40,6 @@ impl<T> FrameVec<'_, T> {
         Ok(())
     }
 
-    /// Makes room for exactly `additional` more elements; an error leaves the list unchanged.
-    #[inline]
-    pub(crate) fn try_reserve_exact(&mut self, additional: usize) -> Result<(), ArenaError> {
-        if additional > self.capacity() - self.len {
-            self.buffer.try_grow_exact(self.len, additional)?;
-        }
-        Ok(())
-    }
-
     /// Gives unused capacity back if this is the newest allocation of the arena. Otherwise there is
     /// nothing to gain, and the capacity stays.
     #[inline]
@@ -65,10 +56,17 @@ impl<T> FrameVec<'_, T> {
         let mut iter = iter.into_iter();
         let known = iter.size_hint().0;
         self.try_reserve(known)?;
-        // SAFETY: room for this many was reserved.
-        if unsafe { self.fill(&mut iter, known) } < known {
+        let (slots, mut filled) = self.slots();
+        // The iterator may yield more elements than its hint. If the hint is exact, the compiler finds that
+        // both bounds and the iterator end together.
+        for (value, slot) in iter.by_ref().take(known).zip(slots) {
+            slot.write(value);
+            filled.count += 1;
+        }
+        if filled.count < known {
             return Ok(());
         }
+        drop(filled);
         while let Some(value) = iter.next() {
             if self.len == self.capacity() {
                 let known = iter.size_hint().0.saturating_add(1);
@@ -80,50 +78,21 @@ impl<T> FrameVec<'_, T> {
         Ok(())
     }
 
-    /// Appends at most `count` elements of an iterator, and returns their number.
-    ///
-    /// The caller sets the bound, because the iterator may yield more elements than its size hint. If the hint
-    /// is exact, the compiler finds that the loop and the iterator end together, and drops one of the checks.
-    ///
-    /// # Safety
-    /// There must be room for `count` more elements.
-    #[inline(always)]
-    unsafe fn fill(&mut self, iter: &mut impl Iterator<Item = T>, count: usize) -> usize {
-        let start = self.buffer.start().as_ptr();
-        let from = self.len;
-        let mut filled = Filled {
-            len: &mut self.len,
-            now: from,
-        };
-        for _ in 0..count {
-            let Some(value) = iter.next() else { break };
-            // SAFETY: fewer than `count` elements were written, and there is room for `count`.
-            unsafe { start.wrapping_add(filled.now).write(value) };
-            filled.now += 1;
-        }
-        filled.now - from
+    /// Returns the spare capacity behind the elements.
+    #[inline]
+    pub(crate) fn spare_capacity_mut(&mut self) -> &mut [MaybeUninit<T>] {
+        self.slots().0
     }
 
-    /// Appends at most `count` elements of an iterator, and drops the iterator.
-    ///
-    /// `zip` is specialised for iterators of the standard library with exact lengths, if it owns them. It
-    /// then counts only once: appending from a slice is a `memcpy`.
-    ///
-    /// # Safety
-    /// There must be room for `count` more elements.
+    /// Returns the spare capacity behind the elements, and the guard that counts the elements written there.
     #[inline(always)]
-    unsafe fn fill_from(&mut self, iter: impl Iterator<Item = T>, count: usize) {
-        let start = self.slot(self.len).cast::<MaybeUninit<T>>();
-        // SAFETY: the caller promises the room, which is the list's own and need not be initialised.
-        let slots = unsafe { slice::from_raw_parts_mut(start, count) };
-        let mut filled = Filled {
-            now: self.len,
-            len: &mut self.len,
-        };
-        slots.iter_mut().zip(iter).for_each(|(slot, value)| {
-            slot.write(value);
-            filled.now += 1;
-        });
+    fn slots(&mut self) -> (&mut [MaybeUninit<T>], Filled<'_>) {
+        let (start, len) = (self.slot(self.len).cast(), self.capacity() - self.len);
+        // SAFETY: the memory behind the elements, up to the capacity, is the list's own, and need not
+        // be initialised.
+        let slots = unsafe { slice::from_raw_parts_mut(start, len) };
+        let len = &mut self.len;
+        (slots, Filled { len, count: 0 })
     }
 
     /// Moves all elements of another list to the end of this one.
@@ -142,12 +111,8 @@ impl<T> FrameVec<'_, T> {
     /// Sets the length to `new_len`: drops the elements beyond it, or appends elements returned by `make`.
     #[track_caller]
     pub fn resize_with(&mut self, new_len: usize, mut make: impl FnMut() -> T) {
-        let Some(additional) = new_len.checked_sub(self.len) else {
-            return self.truncate(new_len);
-        };
-        self.reserve(additional);
-        // SAFETY: room for this many was reserved.
-        unsafe { self.fill(&mut (0..additional).map(|_| make()), additional) };
+        self.truncate(new_len);
+        self.extend((self.len..new_len).map(|_| make()));
     }
 }
 
@@ -186,15 +151,8 @@ impl<T: Clone> FrameVec<'_, T> {
 
     /// Sets the length as [`resize`](Self::resize) does, or returns an error and changes nothing.
     pub fn try_resize(&mut self, new_len: usize, value: T) -> Result<(), ArenaError> {
-        if new_len <= self.len {
-            self.truncate(new_len);
-            return Ok(());
-        }
-        let additional = new_len - self.len;
-        self.try_reserve(additional)?;
-        // SAFETY: room for this many was reserved.
-        unsafe { self.fill(&mut repeat_n(value, additional), additional) };
-        Ok(())
+        self.truncate(new_len);
+        self.try_extend(repeat_n(value, new_len - self.len))
     }
 }
 
@@ -222,33 +180,37 @@ impl<T> Extend<T> for FrameVec<'_, T> {
     }
 }
 
-/// With one `memcpy` from a slice. An iterator with an exact size hint is read up to that length, and
-/// no further.
+/// With one `memcpy` from a slice. An iterator that yields more than its exact size hint is read up to the
+/// capacity, and no further.
 impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
     #[inline]
     #[track_caller]
     fn extend<I: IntoIterator<Item = &'e T>>(&mut self, iter: I) {
         let iter = iter.into_iter().copied();
         let (least, most) = iter.size_hint();
-        if most == Some(least) {
-            self.reserve(least);
-            // SAFETY: room for this many was reserved.
-            unsafe { self.fill_from(iter, least) };
-        } else {
-            or_fail(self.try_extend(iter));
+        if most != Some(least) {
+            return or_fail(self.try_extend(iter));
         }
+        self.reserve(least);
+        // `zip` is specialised for iterators of the standard library with exact lengths, if it owns them. It
+        // then counts only once: appending from a slice is a `memcpy`.
+        let (slots, mut filled) = self.slots();
+        slots.iter_mut().zip(iter).for_each(|(slot, value)| {
+            slot.write(value);
+            filled.count += 1;
+        });
     }
 }
 
-/// The length of a list that is being filled: stored at the end, even if an iterator panics.
+/// The elements that were written behind a list. They are added to it at the end, even if an iterator panics.
 struct Filled<'v> {
     len: &'v mut usize,
-    now: usize,
+    count: usize,
 }
 
 impl Drop for Filled<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        *self.len = self.now;
+        *self.len += self.count;
     }
 }
