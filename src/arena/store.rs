@@ -177,15 +177,7 @@ impl Store {
             store: self,
             first: Stack::default(),
             others: Stack::default(),
-            is_idle: false,
         }
-    }
-
-    /// Starts to give blocks back that were not needed since the last step of the window.
-    pub(crate) fn returning_idle(&self) -> Returning<'_> {
-        let mut returning = self.returning();
-        returning.is_idle = true;
-        returning
     }
 
     /// Frees all blocks that no arena holds.
@@ -281,8 +273,6 @@ pub(crate) struct Returning<'a> {
     /// Blocks of the class of first blocks, the most frequent: each worker of a period returns one.
     first: Stack,
     others: Stack,
-    /// Whether none of the blocks was needed since the last step of the window.
-    is_idle: bool,
 }
 
 impl Returning<'_> {
@@ -304,7 +294,7 @@ impl Returning<'_> {
     /// Returns the blocks, and the figures of the store just before that.
     #[inline(always)]
     pub(crate) fn finish(mut self) -> Memory {
-        let memory = self.put_all();
+        let memory = self.put_all(false);
         if self.is_empty() {
             // The compiler cannot see that there is nothing to drop.
             mem::forget(self);
@@ -312,16 +302,21 @@ impl Returning<'_> {
         memory
     }
 
+    /// Returns blocks that were not needed since the last step of the window.
+    pub(crate) fn finish_idle(mut self) {
+        self.put_all(true);
+    }
+
     #[inline(always)]
-    fn put_all(&mut self) -> Memory {
+    fn put_all(&mut self, are_idle: bool) -> Memory {
         // The block pushed first goes first, so that the last one ends up on top.
         self.others.reverse();
         let mut free = self.store.lock();
         let memory = free.memory();
         if self.others.len() > 0 {
-            free.put_all(&mut self.others, self.is_idle);
+            free.put_all(&mut self.others, are_idle);
         }
-        free.put_equal(&mut self.first, self.store.first_class, self.is_idle);
+        free.put_equal(&mut self.first, self.store.first_class, are_idle);
         // Blocks that a closed store rejects are freed with `self`, after the lock is released.
         memory
     }
@@ -331,7 +326,7 @@ impl Drop for Returning<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_empty() {
-            self.put_all();
+            self.put_all(false);
         }
     }
 }

@@ -306,6 +306,7 @@ impl ScratchStore {
     }
 
     /// Ends a period: measures the used arenas, and recovers those of forgotten guards.
+    #[inline(always)]
     pub(super) fn end_period(&mut self, panic: &mut FirstPanic) {
         self.stamp = stamp::after(self.stamp);
         for (_, stack) in self.stacks.claimed() {
@@ -318,11 +319,12 @@ impl ScratchStore {
     /// Gives back the blocks of arenas that were not used since the last call.
     #[cold]
     pub(super) fn give_idle_blocks(&mut self) {
-        let mut to = self.store.returning_idle();
+        let mut to = self.store.returning();
         for stack in self.stacks.all() {
             // SAFETY: with `&mut self` no guard lives, and all arenas have been empty since `end_period`.
             unsafe { stack.give_idle_blocks(&mut to) };
         }
+        to.finish_idle();
     }
 
     /// Gives all blocks back, except those of forgotten guards with values to drop, which the end of the
