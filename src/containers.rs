@@ -81,10 +81,14 @@ impl FrameArena {
     ) -> Result<FrameVec<'_, T>, ArenaError> {
         let iter = iter.into_iter();
         let (least, most) = iter.size_hint();
-        let first = match most {
-            Some(most) if most == least => least,
-            _ => least.max(const { some::<T>() }),
-        };
+        // Two branches to the end, which take fewer instructions than one list from either.
+        if most == Some(least) {
+            let mut vec = FrameVec::with_capacity_of_block(least, self);
+            vec.try_extend(iter)?;
+            vec.shrink_to_fit();
+            return Ok(vec);
+        }
+        let first = least.max(const { some::<T>() });
         let mut vec = FrameVec::with_capacity_of_block(first, self);
         vec.try_extend(iter)?;
         vec.shrink_to_fit();
