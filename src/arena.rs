@@ -65,6 +65,7 @@ use crate::stamp::{self, Stamp};
 /// | a copy of a slice | [`alloc_slice_copy`] | [`share_slice_copy`] | [`vec`], `extend_from_slice` |
 /// | a slice that is filled | [`alloc_slice_fill_copy`], [`…_with`](Self::alloc_slice_fill_with) | [`share_iter`] | [`vec`], `resize` |
 /// | the elements of an iterator | [`collect`], `leak` | [`share_iter`] | [`collect`] |
+/// | a slice that is aligned | [`alloc_slice_aligned`] | | |
 /// | text | [`alloc_str`], [`alloc_fmt`] | [`share_str`], [`share_fmt`] | [`string`] |
 /// | raw memory | [`alloc_layout`] | | |
 /// | a map, a set | | | [`map`], [`set`] |
@@ -79,6 +80,7 @@ use crate::stamp::{self, Stamp};
 /// [`alloc_slice_fill_copy`]: Self::alloc_slice_fill_copy
 /// [`share_iter`]: Self::share_iter
 /// [`collect`]: Self::collect
+/// [`alloc_slice_aligned`]: Self::alloc_slice_aligned
 /// [`alloc_str`]: Self::alloc_str
 /// [`alloc_fmt`]: Self::alloc_fmt
 /// [`share_str`]: Self::share_str

@@ -5,6 +5,7 @@ mod allocator;
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::ptr::NonNull;
 
 use rlsf::{GRANULARITY, Tlsf};
@@ -176,6 +177,14 @@ impl<'a> FreeList<'a> {
         let capacity_bytes = &state.capacity_bytes;
         capacity_bytes.set(capacity_bytes.get() + block_bytes);
         Ok(())
+    }
+}
+
+impl fmt::Debug for FreeList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FreeList")
+            .field("capacity_bytes", &self.capacity_bytes())
+            .finish_non_exhaustive()
     }
 }
 

@@ -119,6 +119,22 @@ macro_rules! hash_table {
             }
         }
 
+        impl<$key: Eq + Hash $(, $value)?, S: BuildHasher> Extend<$element>
+            for $name<'_, $key $(, $value)?, S>
+        {
+            #[track_caller]
+            fn extend<I: IntoIterator<Item = $element>>(&mut self, iter: I) {
+                let iter = iter.into_iter();
+                let known = iter.size_hint().0;
+                // As in hashbrown: half of them where keys may repeat.
+                self.reserve(if self.is_empty() { known } else { known.div_ceil(2) });
+                for element in iter {
+                    self.reserve(1);
+                    self.table.extend([element]);
+                }
+            }
+        }
+
         impl<'a, $key $(, $value)?, S> IntoIterator for $name<'a, $key $(, $value)?, S> {
             type Item = <Self::IntoIter as Iterator>::Item;
             type IntoIter = $module::IntoIter<$key, $($value,)? TableMemory<'a>>;

@@ -72,10 +72,12 @@ fn allocating_a_slice_names_the_line() {
     check!(arena.alloc_slice_copy(&TOO_LARGE));
     check!(arena.alloc_slice_fill_copy(3, 7));
     check!(arena.alloc_slice_fill_with(3, |index| index));
+    check!(arena.alloc_slice_aligned::<64, _>(3, 7));
     check!(arena.alloc_str("Ferris"));
     // More than there can be.
     check!(arena.alloc_slice_fill_copy(usize::MAX, 7));
     check!(arena.alloc_slice_fill_with(usize::MAX, |index| index));
+    check!(arena.alloc_slice_aligned::<64, _>(usize::MAX, 7));
 }
 
 #[test]

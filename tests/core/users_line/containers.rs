@@ -41,8 +41,10 @@ fn each_method_that_can_fail_for_memory_points_at_its_caller() {
     check!(map.insert(1, [1; 99]));
     check!(map.entry(1).or_insert([1; 99]));
     check!(map.reserve(9));
+    check!(map.extend([(1, [1; 99])]));
     check!(set.insert([1; 99]));
     check!(set.reserve(9));
+    check!(set.extend([[1; 99]]));
 }
 
 #[test]
