@@ -1,11 +1,14 @@
 //! One value in an arena that is dropped at the end of its scope.
-#![forbid(unsafe_code)]
+#![expect(unsafe_code, reason = "owns a value in raw memory")]
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
-use super::FrameVec;
-use crate::arena::FrameArena;
+use super::raw::SharedInstead;
+use crate::arena::{FrameArena, put};
 use crate::error::ArenaError;
 
 /// A value in an arena, like a [`Box`]: for values with a destructor, which
@@ -23,52 +26,93 @@ use crate::error::ArenaError;
 /// assert_eq!(*name, "Ferris!");
 /// ```
 pub struct FrameBox<'a, T> {
-    /// A list of one element.
-    list: FrameVec<'a, T>,
+    /// Owned by the box; at the start of a block of the arena, unless it is zero-sized.
+    value: NonNull<T>,
+    arena: &'a FrameArena,
+    owned: PhantomData<T>,
 }
-
-const ONE: &str = "a box has one value";
 
 impl<'a, T> FrameBox<'a, T> {
     #[inline]
     pub(super) fn try_new_in(value: T, arena: &'a FrameArena) -> Result<Self, ArenaError> {
-        let mut list = arena.try_vec_with_capacity(1)?;
-        list.push(value);
-        Ok(Self { list })
+        let memory = arena.try_take_for::<T>()?;
+        Ok(Self {
+            // SAFETY: the memory was just taken for a `T`.
+            value: NonNull::from(unsafe { put(memory, value) }),
+            arena,
+            owned: PhantomData,
+        })
     }
 
     /// Takes the value out of its box: `FrameBox::into_inner(name)`.
     #[inline]
-    pub fn into_inner(mut boxed: Self) -> T {
-        boxed.list.pop().expect(ONE)
+    pub fn into_inner(boxed: Self) -> T {
+        let boxed = ManuallyDrop::new(boxed);
+        // SAFETY: the box owns its value, and is not used again.
+        let value = unsafe { boxed.value.read() };
+        // SAFETY: the value has moved out, and the box is not used again.
+        unsafe { boxed.free() };
+        value
+    }
+
+    #[inline]
+    pub(crate) fn arena(boxed: &Self) -> &'a FrameArena {
+        boxed.arena
     }
 
     /// Gives up the box and returns its value, which lives as long as the arena is borrowed and is
     /// never dropped.
     #[inline]
     pub fn leak(boxed: Self) -> &'a mut T {
-        boxed.list.leak().first_mut().expect(ONE)
+        let mut boxed = ManuallyDrop::new(boxed);
+        // SAFETY: the box owned the value and is gone, so no other reference reaches it.
+        unsafe { boxed.value.as_mut() }
     }
 
-    #[inline]
-    pub(crate) fn into_list(boxed: Self) -> FrameVec<'a, T> {
-        boxed.list
+    /// Returns the memory to the arena.
+    ///
+    /// # Safety
+    /// The value must have been dropped or moved, and the box must not be used again.
+    #[inline(always)]
+    unsafe fn free(&self) {
+        if size_of::<T>() != 0 {
+            // SAFETY: the box owns the block, which was taken for the value.
+            unsafe { self.arena.free_block(self.value.cast(), size_of::<T>()) };
+        }
     }
 }
+
+impl<T> Drop for FrameBox<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the box owns its value, which is not used again.
+        unsafe { self.value.drop_in_place() };
+        // SAFETY: the value is dropped, and the box is not used again. If the destructor panics, the memory
+        // stays in use until the recycle.
+        unsafe { self.free() };
+    }
+}
+
+// SAFETY: nothing implements the bound, so this sends nothing.
+unsafe impl<T: SharedInstead> Send for FrameBox<'_, T> {}
+// SAFETY: nothing implements the bound, so this shares nothing.
+unsafe impl<T: SharedInstead> Sync for FrameBox<'_, T> {}
 
 impl<T> Deref for FrameBox<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
-        self.list.first().expect(ONE)
+        // SAFETY: the box owns its value, which is borrowed with it.
+        unsafe { self.value.as_ref() }
     }
 }
 
 impl<T> DerefMut for FrameBox<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.list.first_mut().expect(ONE)
+        // SAFETY: the box owns its value, which is borrowed with it.
+        unsafe { self.value.as_mut() }
     }
 }
 

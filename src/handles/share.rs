@@ -275,7 +275,13 @@ impl<T> FrameBox<'_, T> {
     where
         T: Shareable,
     {
-        Ok(Self::into_list(self).try_share()?.of_only())
+        let arena = Self::arena(&self);
+        let room = arena.try_room_for_drop::<T>()?;
+        let values = NonNull::slice_from_raw_parts(NonNull::from(Self::leak(self)), 1);
+        // SAFETY:
+        // - the room was taken from the box's arena for `T`;
+        // - the box gave up its value, which lies in the memory of that arena.
+        Ok(unsafe { arena.share_leaked(values, room) }.of_only())
     }
 }
 
