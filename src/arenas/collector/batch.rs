@@ -113,10 +113,24 @@ impl<T> Extend<T> for Batch<'_, T> {
         if most == Some(least) {
             self.reserve(least);
         }
+        if !self.segment.0.fill(&mut values) {
+            self.extend_by_rest(values);
+        }
+    }
+}
+
+impl<T> Batch<'_, T> {
+    /// Adds the rest of an iterator that has more elements than the last segment has room. Out of line, so that
+    /// the compiler inlines the iterator into the loop that fills the segment.
+    #[cold]
+    #[track_caller]
+    fn extend_by_rest(&mut self, mut values: impl Iterator<Item = T>) {
         // An iterator that has ended is not asked again: it may go on, wait or panic.
-        while !self.segment.0.fill(&mut values) {
-            let Some(value) = values.next() else { return };
+        while let Some(value) = values.next() {
             self.push(value);
+            if self.segment.0.fill(&mut values) {
+                return;
+            }
         }
     }
 }
