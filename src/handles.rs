@@ -294,7 +294,10 @@ macro_rules! resolve_handles {
             /// If [`get`](Self::get) returns `None`; see [`HandleError`](crate::HandleError).
             #[inline]
             #[track_caller]
-            pub fn resolve<T: ?Sized>(&self, handle: FrameHandle<T>) -> Result<&T, HandleError> {
+            pub fn resolve<T: ?Sized>(
+                &self,
+                handle: FrameHandle<T>,
+            ) -> std::result::Result<&T, HandleError> {
                 match self.get(handle) {
                     Some(value) => Ok(value),
                     None => Err(self.why_not(handle)),
