@@ -312,3 +312,18 @@ impl Rows {
         })
     }
 }
+
+/// Returns a copy of a name that is never freed, because copied figures may refer to it at any time.
+#[cfg(feature = "bevy")]
+#[cold]
+pub(crate) fn lasting(name: &str) -> &'static str {
+    // One copy per name, however many worlds have such a system.
+    static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = names.iter().copied().find(|known| *known == name);
+    known.unwrap_or_else(|| {
+        let name = Box::leak(Box::from(name));
+        names.push(name);
+        name
+    })
+}

@@ -52,13 +52,12 @@ unsafe impl SystemParam for Scratch<'_> {
         let arenas = unsafe { Arenas::get_param(arenas, system_meta, world, change_tick) }
             .map_err(|_| SystemParamValidationError::invalid::<Self>(MISSING))?;
         let site = match sites::IS_ON {
-            true => Site::System(name.get_or_insert_with(|| {
-                match system_meta.name().clone().into() {
+            true => Site::System(name.get_or_insert_with(
+                || match system_meta.name().clone().into() {
                     Cow::Borrowed(name) => name,
-                    // Never freed, because copied figures may refer to it at any time.
-                    Cow::Owned(name) => String::leak(name),
-                }
-            })),
+                    Cow::Owned(name) => sites::lasting(&name),
+                },
+            )),
             false => Site::Others,
         };
         Ok(arenas.into_inner().scratch_for(site))

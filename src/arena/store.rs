@@ -177,6 +177,7 @@ impl Store {
             store: self,
             first: Stack::default(),
             others: Stack::default(),
+            before: None,
         }
     }
 
@@ -273,6 +274,8 @@ pub(crate) struct Returning<'a> {
     /// Blocks of the class of first blocks, the most frequent: each worker of a period returns one.
     first: Stack,
     others: Stack,
+    /// The figures of the store before the first [`flush`](Self::flush).
+    before: Option<Memory>,
 }
 
 impl Returning<'_> {
@@ -291,14 +294,20 @@ impl Returning<'_> {
         self.first.len() + self.others.len() == 0
     }
 
-    /// Returns the blocks, and the figures of the store just before that.
+    /// Returns the blocks so far, before destructors run: they may need memory, and may return some.
+    #[cold]
+    pub(crate) fn flush(&mut self) {
+        let memory = self.put_all(false);
+        self.before.get_or_insert(memory);
+    }
+
+    /// Returns the blocks, and the figures of the store before the first of them was returned.
     #[inline(always)]
     pub(crate) fn finish(mut self) -> Memory {
-        let memory = self.put_all(false);
-        if self.is_empty() {
-            // The compiler cannot see that there is nothing to drop.
-            mem::forget(self);
-        }
+        let now = self.put_all(false);
+        let memory = self.before.unwrap_or(now);
+        // The compiler cannot see that there is nothing to drop.
+        mem::forget(self);
         memory
     }
 
@@ -317,8 +326,18 @@ impl Returning<'_> {
             free.put_all(&mut self.others, are_idle);
         }
         free.put_equal(&mut self.first, self.store.first_class, are_idle);
-        // Blocks that a closed store rejects are freed with `self`, after the lock is released.
+        drop(free);
+        if !self.is_empty() {
+            self.free_rejected();
+        }
         memory
+    }
+
+    /// Frees the blocks that a closed store has rejected, after the lock is released.
+    #[cold]
+    fn free_rejected(&mut self) {
+        drop(mem::take(&mut self.first));
+        drop(mem::take(&mut self.others));
     }
 }
 

@@ -19,7 +19,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub use self::batch::Batch;
-use self::batch::Segment;
+use self::batch::{Kind, Segment};
 pub use self::cell_map::CellMap;
 pub use self::cells::Cells;
 use self::gather::Elements;
@@ -34,7 +34,8 @@ use crate::panics::FirstPanic;
 ///
 /// Each worker adds to a [`batch`](Self::batch) in its own arena, without a lock.
 /// [`share`](Self::share) makes one contiguous list of all batches. All memory comes from the arenas. If a
-/// closure panics, the elements added so far are dropped with the collector.
+/// closure panics, the elements added so far are dropped with the collector. Elements without a size take memory
+/// as well: one byte each, or more if they are aligned to more.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
@@ -134,7 +135,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch(&self) -> Batch<'_, T> {
-        Batch::new(or_fail(self.try_register(None)))
+        Batch::new(or_fail(self.try_register(Kind::Any)))
     }
 
     /// Starts a batch with a number. In the list, batches come in the order of their numbers: no key is needed,
@@ -158,7 +159,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
     #[inline]
     #[track_caller]
     pub fn batch_at(&self, order: usize) -> Batch<'_, T> {
-        Batch::new(or_fail(self.try_register(Some(order))))
+        Batch::new(or_fail(self.try_register(Kind::At(order))))
     }
 
     /// Adds an element without a batch, as in a plain `for_each`. Each call finds the calling thread's batch in
@@ -181,9 +182,9 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Makes a batch in the calling thread's arena and adds it to the list.
     #[cfg_attr(feature = "sites", track_caller)]
-    fn try_register(&self, order: Option<usize>) -> Result<&Segment<T>, ArenaError> {
+    fn try_register(&self, kind: Kind) -> Result<&Segment<T>, ArenaError> {
         let arena = self.arenas.local();
-        let new = Segment::try_new(arena, order, 0);
+        let new = Segment::try_new(arena, kind, 0);
         let new = new.inspect_err(|error| arena.count_refusal(error))?;
         // Nothing can fail from here on, so each segment in the list is complete.
         let link = |before| new.before.set(before);
@@ -200,13 +201,16 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         &'s self,
         last: Option<&'s Segment<T>>,
     ) -> Result<&'s Segment<T>, ArenaError> {
-        let mut segment = match last {
-            Some(last) => last.last(),
-            None => self.try_register(None)?,
+        let own = ptr::from_ref(self.arenas.local());
+        // SAFETY: the list is that of this collector, which is borrowed.
+        let mut batches = unsafe { batches_from(self.registered.last()) };
+        // While the arenas are borrowed, an arena belongs to one thread, and so do its batches.
+        let is_own = |it: &&Segment<T>| it.kind == Kind::Direct && ptr::eq(it.arena.as_ptr(), own);
+        let mut segment = match last.or_else(|| batches.find(is_own)) {
+            Some(batch) => batch.last(),
+            None => self.try_register(Kind::Direct)?,
         };
         if segment.is_full() {
-            // If memory is refused now, the next push continues this batch.
-            remember(self.id, ptr::from_ref(segment).cast());
             segment = segment.try_grow()?;
         }
         remember(self.id, ptr::from_ref(segment).cast());
@@ -215,15 +219,21 @@ impl<'a, T: Send> FrameCollector<'a, T> {
 
     /// Returns the first segment of each batch, the last batch first.
     fn batches(&mut self) -> impl Iterator<Item = &Segment<T>> {
-        // SAFETY:
-        // - each segment was written before it was added to the list, and stays in place while the arenas are
-        //   borrowed;
-        // - `&mut self` gives exclusive access to the `Cell`s of all batches.
-        let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
-        successors(at(self.registered.last_mut()), move |batch| {
-            at(batch.before.get())
-        })
+        // SAFETY: the list is that of this collector. `&mut self` gives access to the `Cell`s of all batches.
+        unsafe { batches_from(self.registered.last_mut()) }
     }
+}
+
+/// Returns the first segment of a batch and of those registered before it.
+///
+/// # Safety
+/// `last` must be from the list of a collector that is borrowed for `'s`. Unless it is borrowed exclusively, only
+/// the fields that were set before a segment was registered may be used in segments of other threads.
+unsafe fn batches_from<'s, T: 's>(last: *mut Segment<T>) -> impl Iterator<Item = &'s Segment<T>> {
+    // SAFETY: each segment was written before it was added to the list, and stays in place while the arenas are
+    // borrowed.
+    let at = |batch: *mut Segment<T>| unsafe { batch.as_ref() };
+    successors(at(last), move |batch| at(batch.before.get()))
 }
 
 impl<T: Send> Drop for FrameCollector<'_, T> {
@@ -248,8 +258,8 @@ impl<T: Send> fmt::Debug for FrameCollector<'_, T> {
 type CollectorId = u64;
 
 /// The number of collectors whose batches a thread remembers; a power of two. Collectors that are made one
-/// after the other have consecutive numbers, and so different slots. A push to a collector that was forgotten
-/// starts another batch.
+/// after the other have consecutive numbers, and so different slots. For a collector that was forgotten, the
+/// batch is looked for in its list.
 const REMEMBERED: usize = 64;
 
 thread_local! {

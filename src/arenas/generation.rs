@@ -152,7 +152,10 @@ impl Generation {
         }
         // If nothing was shared, all blocks were given back at the end of the period.
         if kept_bytes != 0 {
-            self.run_drops(panic);
+            if self.has_drops() {
+                to.flush();
+                self.run_drops(panic);
+            }
             self.give_blocks(to);
         }
         self.workers.release_all();
@@ -163,6 +166,12 @@ impl Generation {
             // SAFETY: with `&mut self`, nothing else uses the arenas of this generation or reads their figures.
             unsafe { worker.arena_mut() }.give_blocks(to);
         }
+    }
+
+    fn has_drops(&mut self) -> bool {
+        let mut workers = self.workers.claimed();
+        // SAFETY: as in `give_blocks`.
+        workers.any(|(_, worker)| unsafe { worker.arena_mut() }.has_drops())
     }
 
     /// Runs the destructors of all shared values. The store must not be locked, because a user's destructor

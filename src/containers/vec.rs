@@ -278,4 +278,15 @@ mod tests {
         assert!(list.try_extend([()]).is_err() && list.try_extend_from_slice(&[()]).is_err());
         assert_eq!(list.len(), usize::MAX);
     }
+
+    #[test]
+    fn the_spare_capacity_is_what_no_element_has() {
+        let arena = FrameArena::new(1024);
+        let mut list = FrameVec::new_in(&arena);
+        list.reserve(10);
+        for len in 0..=list.capacity() {
+            assert_eq!(list.spare_capacity_mut().len(), list.capacity() - len);
+            list.push(7);
+        }
+    }
 }

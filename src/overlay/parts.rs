@@ -162,7 +162,8 @@ impl Painter<'_, '_, '_> {
         let font = font.with_font_size(self.config.em());
         let layout = TextLayout::new(Justify::Left, LineBreak::NoWrap);
         let text = (text, font, TextColor(color), layout);
-        self.world.commands.entity(entity).insert(text);
+        // A game may despawn the window with all that it has on the screen.
+        self.world.commands.entity(entity).try_insert(text);
     }
 
     /// Adds a text of at most `letters` letters, or hides it if there is none. Its size does not depend on its

@@ -24,6 +24,7 @@ mod paces;
 mod reentry;
 mod rests;
 mod settings;
+mod swaps;
 mod tasks;
 
 use std::cell::Cell;

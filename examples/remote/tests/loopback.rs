@@ -60,7 +60,7 @@ fn the_report_is_read_over_loopback() {
     };
     let (_, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
     let answer: Value = serde_json::from_str(body).expect("it is JSON");
-    let frame = &answer["result"]["value"]["arenas"][0]["report"];
+    let frame = &answer["result"]["value"]["arenas"][0];
     assert_eq!(frame["prefix"], "frame_arena", "{answer}");
     let is_answered = |usage: &&FrameUsage| frame["usage"]["period"] == usage.period;
     let usage = usages.iter().find(is_answered).expect("a frame that was");

@@ -156,8 +156,18 @@ pub(super) struct Segment<T> {
     /// The first segment of the batch that was registered before this one; set before other threads can find this
     /// one.
     pub(super) before: Cell<*mut Segment<T>>,
-    /// The number of the batch, if it has one.
-    pub(super) order: Option<usize>,
+    pub(super) kind: Kind,
+}
+
+/// The method that made a batch, in the order in which elements are gathered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// `batch_at`, with its number.
+    At(usize),
+    /// `batch`.
+    Any,
+    /// The collector's own `push`.
+    Direct,
 }
 
 impl<T> Segment<T> {
@@ -170,11 +180,7 @@ impl<T> Segment<T> {
     };
 
     /// Makes a segment with room for `len` elements in an arena of the calling thread. A refusal is not counted.
-    pub(super) fn try_new(
-        arena: &FrameArena,
-        order: Option<usize>,
-        len: usize,
-    ) -> Result<&Self, ArenaError> {
+    pub(super) fn try_new(arena: &FrameArena, kind: Kind, len: usize) -> Result<&Self, ArenaError> {
         let bytes = len.saturating_mul(Self::STRIDE);
         let elements = Layout::from_size_align(bytes, align_of::<T>());
         let layout = elements.and_then(|elements| Layout::new::<Self>().extend(elements));
@@ -193,7 +199,7 @@ impl<T> Segment<T> {
             next: Cell::new(None),
             arena: NonNull::from(arena),
             before: Cell::new(ptr::null_mut()),
-            order,
+            kind,
         }))
     }
 
@@ -270,7 +276,7 @@ impl<T> Segment<T> {
 
     /// Adds a segment with room for `len` elements.
     fn try_add(&self, len: usize) -> Result<&Self, ArenaError> {
-        let new = Self::try_new(self.arena(), self.order, len)?;
+        let new = Self::try_new(self.arena(), self.kind, len)?;
         // Read only now: a user's global allocator may have pushed to this batch meanwhile.
         self.last().next.set(Some(NonNull::from(new)));
         Ok(new)
@@ -322,7 +328,7 @@ mod tests {
     use crate::arenas::FrameArenas;
 
     fn first_of<T>(arena: &FrameArena) -> &Segment<T> {
-        Segment::try_new(arena, None, 0).expect("there is memory")
+        Segment::try_new(arena, Kind::Any, 0).expect("there is memory")
     }
 
     #[test]
@@ -331,7 +337,7 @@ mod tests {
         let len = u32::MAX as usize + 1;
         let full = || {
             let collector = arenas.collector::<()>();
-            let first = collector.try_register(None).expect("there is memory");
+            let first = collector.try_register(Kind::Any).expect("there is memory");
             let end = first.start.as_ptr().wrapping_byte_add(len);
             first
                 .end

@@ -172,8 +172,7 @@ impl<'a, T: Send> FrameCollector<'a, T> {
         scratch: &'s FrameArena,
     ) -> Result<FrameVec<'s, Elements<'a, T>>, ArenaError> {
         let mut batches = scratch.try_collect(self.batches())?;
-        // Those without a number come last.
-        batches.sort_unstable_by_key(|batch| (batch.order.is_none(), batch.order));
+        batches.sort_unstable_by_key(|batch| batch.kind);
         let slices = || batches.iter().flat_map(|batch| batch.slices());
         let mut parts = scratch.try_vec_with_capacity(slices().count())?;
         for mut values in slices() {

@@ -180,8 +180,7 @@ impl<T> Extend<T> for FrameVec<'_, T> {
     }
 }
 
-/// With one `memcpy` from a slice. An iterator that yields more than its exact size hint is read up to the
-/// capacity, and no further.
+/// With one `memcpy` from a slice. An iterator with an exact size hint is read up to that length, and no further.
 impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
     #[inline]
     #[track_caller]
@@ -195,10 +194,13 @@ impl<'e, T: Copy> Extend<&'e T> for FrameVec<'_, T> {
         // `zip` is specialised for iterators of the standard library with exact lengths, if it owns them. It
         // then counts only once: appending from a slice is a `memcpy`.
         let (slots, mut filled) = self.slots();
-        slots.iter_mut().zip(iter).for_each(|(slot, value)| {
-            slot.write(value);
-            filled.count += 1;
-        });
+        slots[..least]
+            .iter_mut()
+            .zip(iter)
+            .for_each(|(slot, value)| {
+                slot.write(value);
+                filled.count += 1;
+            });
     }
 }
 
